@@ -1,0 +1,283 @@
+//! The queue: its records, their index and orders, and the few steps of which every operation is made.
+//!
+//! The operations stand in the files below: `push`, `deliver` (claims and moves), `settle` (what becomes of a delivery),
+//! `control` (by id, and of the queue as a whole), `tidy` (what happens by time alone), `read`, `apply` (effects done
+//! again), `check` (the invariants). Each operation takes `now`, decides, changes the queue through the steps of this
+//! file, and records what it did as effects; `apply` goes through the same steps, so that both end in the same state.
+
+mod apply;
+mod check;
+mod control;
+mod deliver;
+mod push;
+mod read;
+mod settle;
+mod store;
+mod tidy;
+
+pub use deliver::{Claim, Deliver, Delivery, Limit};
+pub use push::{Outcome, Push, Replace, When};
+pub use read::Info;
+pub use settle::{Nack, Receipt};
+pub use store::Loaded;
+
+use crate::effect::{Cause, Effect, Effects, Put};
+use crate::error::Refusal;
+use crate::id::{Id, IdRef};
+use crate::index::Index;
+use crate::job::{Job, Reason, Standing, State, Token};
+use crate::orders::Orders;
+use crate::policy::Policy;
+use crate::slots::{Slot, Slots};
+use crate::time::UnixMs;
+
+/// A queue of jobs.
+#[derive(Debug, Default)]
+pub struct Queue {
+    jobs: Slots,
+    index: Index,
+    orders: Orders,
+    policy: Policy,
+    paused_until: Option<UnixMs>,
+    counters: Counters,
+    /// The number that the next job which gets a time is given.
+    next_sequence: u64,
+    /// The largest token that was used.
+    last_token: Token,
+    /// What the jobs own outside their records, in bytes.
+    heap_bytes: usize,
+}
+
+/// What happened to jobs since the queue was created. Counted when it is recorded: a lease's end by the operation that
+/// finds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Jobs put in, replacements included.
+    pub pushed: u64,
+    /// Deliveries to consumers.
+    pub claimed: u64,
+    /// Jobs that a consumer was done with.
+    pub acked: u64,
+    /// Deliveries given back or rejected.
+    pub nacked: u64,
+    /// Leases that ended without an answer.
+    pub lapsed: u64,
+    /// Jobs whose time to live was over.
+    pub expired: u64,
+    /// Jobs that died.
+    pub died: u64,
+    /// Dead jobs that were one too many.
+    pub dropped: u64,
+    /// Jobs moved to another key.
+    pub moved: u64,
+    /// Jobs withdrawn by id.
+    pub cancelled: u64,
+    /// Jobs removed with others of their state.
+    pub purged: u64,
+}
+
+impl Counters {
+    /// The counters in the order in which they are stored and shown, with their names.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, u64); 11] {
+        [
+            ("pushed", self.pushed),
+            ("claimed", self.claimed),
+            ("acked", self.acked),
+            ("nacked", self.nacked),
+            ("lapsed", self.lapsed),
+            ("expired", self.expired),
+            ("died", self.died),
+            ("dropped", self.dropped),
+            ("moved", self.moved),
+            ("cancelled", self.cancelled),
+            ("purged", self.purged),
+        ]
+    }
+
+    /// Reads the counters from their numbers in stored order.
+    #[must_use]
+    pub fn from_numbers(numbers: [u64; 11]) -> Self {
+        let [pushed, claimed, acked, nacked, lapsed, expired, died, dropped, moved, cancelled, purged] = numbers;
+        Counters { pushed, claimed, acked, nacked, lapsed, expired, died, dropped, moved, cancelled, purged }
+    }
+}
+
+impl Queue {
+    /// Makes an empty queue with `policy`.
+    #[must_use]
+    pub fn new(policy: Policy) -> Self {
+        Queue { policy, next_sequence: 1, ..Queue::default() }
+    }
+
+    fn find(&self, id: IdRef<'_>) -> Option<Slot> {
+        self.index.find(id, |slot| self.jobs.get(slot).is_some_and(|job| job.id.as_ref() == id))
+    }
+
+    /// Finds the job of `id` as it is at `now`; one whose time to live is over is not there.
+    fn find_at(&self, id: IdRef<'_>, now: UnixMs) -> Option<(Slot, &Job, State)> {
+        let slot = self.find(id)?;
+        let job = self.jobs.get(slot)?;
+        Some((slot, job, job.state(now)?))
+    }
+
+    /// Takes a number for a job that gets a time.
+    fn take_sequence(&mut self) -> u64 {
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        sequence
+    }
+
+    /// Puts a job in, or in the place of the one with its id. Whatever receipt that had is not current any more.
+    fn put(&mut self, put: &Put<'_>) -> Result<(), Refusal> {
+        let sequence = self.take_sequence();
+        let fresh = |id: Id| {
+            let mut job = Job {
+                id,
+                message: put.message.into(),
+                time: put.due,
+                sequence,
+                extra: None,
+                attempts: put.attempts,
+                priority: put.priority,
+                standing: Standing::Waiting,
+            };
+            if put.expires.is_some() {
+                job.extra_mut().expires = put.expires;
+            }
+            job
+        };
+        match self.find(put.id) {
+            Some(slot) => self.restand(slot, |job| *job = fresh(job.id.clone())),
+            None => {
+                let job = fresh(put.id.to_id());
+                self.heap_bytes += job.heap_bytes();
+                let slot = self.jobs.insert(job).map_err(|_| Refusal::QueueFull)?;
+                self.index.insert(put.id, slot);
+                self.stand(slot);
+            }
+        }
+        self.counters.pushed += 1;
+        Ok(())
+    }
+
+    /// Places a record in the orders. Its sequence is replaced if that place is taken, which only data from elsewhere
+    /// can bring about.
+    fn stand(&mut self, slot: Slot) {
+        let Some(job) = self.jobs.get_mut(slot) else { return };
+        while !self.orders.insert(job, slot) {
+            job.sequence = self.next_sequence;
+            self.next_sequence += 1;
+        }
+    }
+
+    /// Changes a record, and with it its places in the orders.
+    fn restand(&mut self, slot: Slot, change: impl FnOnce(&mut Job)) {
+        let Some(job) = self.jobs.get_mut(slot) else { return };
+        self.orders.remove(job);
+        self.heap_bytes -= job.heap_bytes();
+        change(job);
+        if job.extra.as_deref().is_some_and(|extra| *extra == Default::default()) {
+            job.extra = None;
+        }
+        self.heap_bytes += job.heap_bytes();
+        self.stand(slot);
+    }
+
+    /// Leases the job of `slot`, which becomes its next attempt.
+    fn lease(&mut self, slot: Slot, until: UnixMs, token: Token) {
+        let sequence = self.take_sequence();
+        let policy = self.policy;
+        self.count_lapse(slot);
+        self.counters.claimed += 1;
+        self.last_token = self.last_token.max(token);
+        self.restand(slot, |job| {
+            let due = job.time;
+            job.attempts = job.attempts.saturating_add(1);
+            let last = policy.is_exhausted(job.attempts);
+            job.standing = if last { Standing::LastLease } else { Standing::Leased };
+            (job.time, job.sequence) = (until, sequence);
+            let extra = job.extra_mut();
+            (extra.token, extra.due) = (token, due);
+        });
+    }
+
+    /// Lets the job of `slot` wait until `due`; no receipt of it is current any more. One that would be visible only
+    /// after its expiry becomes visible then, when it is gone (I5).
+    fn wait(&mut self, slot: Slot, due: UnixMs, attempts: u32) {
+        let sequence = self.take_sequence();
+        self.restand(slot, |job| {
+            (job.standing, job.attempts) = (Standing::Waiting, attempts);
+            (job.time, job.sequence) = (job.expires().map_or(due, |expires| expires.min(due)), sequence);
+            if let Some(extra) = job.extra.as_deref_mut() {
+                (extra.token, extra.due, extra.reason) = (0, UnixMs(0), None);
+            }
+        });
+    }
+
+    /// Lets the job of `slot` die. One whose last lease ended keeps its receipt and its place among its like.
+    fn bury(&mut self, slot: Slot, reason: Reason, died: UnixMs) {
+        let by_time = reason == Reason::LeaseExpired;
+        let sequence = if by_time { None } else { Some(self.take_sequence()) };
+        self.counters.died += 1;
+        match reason {
+            Reason::Nacked | Reason::Rejected => self.counters.nacked += 1,
+            Reason::LeaseExpired => self.counters.lapsed += 1,
+            Reason::Conflict => self.count_lapse(slot),
+        }
+        self.restand(slot, |job| {
+            let waited = (job.standing == Standing::Waiting).then_some(job.time);
+            job.standing = Standing::Dead;
+            job.time = died;
+            job.sequence = sequence.unwrap_or(job.sequence);
+            let extra = job.extra_mut();
+            extra.reason = Some(reason);
+            extra.due = waited.unwrap_or(extra.due);
+            if !by_time {
+                extra.token = 0;
+            }
+        });
+    }
+
+    /// Takes the job of `slot` out.
+    fn remove(&mut self, slot: Slot, cause: Cause) -> Option<Job> {
+        if matches!(cause, Cause::Claimed | Cause::Moved | Cause::Expired) {
+            self.count_lapse(slot);
+        }
+        let job = self.jobs.remove(slot)?;
+        self.orders.remove(&job);
+        self.index.remove(job.id.as_ref(), slot);
+        self.heap_bytes -= job.heap_bytes();
+        *match cause {
+            Cause::Claimed => &mut self.counters.claimed,
+            Cause::Acked => &mut self.counters.acked,
+            Cause::Cancelled => &mut self.counters.cancelled,
+            Cause::Moved => &mut self.counters.moved,
+            Cause::Expired => &mut self.counters.expired,
+            Cause::Dropped => &mut self.counters.dropped,
+            Cause::Purged => &mut self.counters.purged,
+        } += 1;
+        Some(job)
+    }
+
+    /// Takes the job of `slot` out and records it.
+    fn remove_recorded(&mut self, slot: Slot, cause: Cause, effects: &mut Effects<'_>) {
+        if let Some(job) = self.remove(slot, cause) {
+            effects.removed(cause, job.id);
+        }
+    }
+
+    /// Lets the job of `slot` die and records it.
+    fn bury_recorded(&mut self, slot: Slot, reason: Reason, died: UnixMs, effects: &mut Effects<'_>) {
+        let Some(job) = self.jobs.get(slot) else { return };
+        effects.0.push(Effect::Bury { id: job.id.clone(), reason, died });
+        self.bury(slot, reason, died);
+    }
+
+    /// Counts a lease that ended, if the job of `slot`, which is about to leave or to be claimed again, stands at one.
+    fn count_lapse(&mut self, slot: Slot) {
+        if self.jobs.get(slot).is_some_and(|job| job.standing == Standing::Leased) {
+            self.counters.lapsed += 1;
+        }
+    }
+}

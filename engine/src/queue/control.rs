@@ -1,0 +1,159 @@
+//! Control by id, and of the queue as a whole.
+
+use super::{Queue, When};
+use crate::effect::{Cause, Effect, Effects, FOREVER};
+use crate::error::Refusal;
+use crate::id::IdRef;
+use crate::job::State;
+use crate::policy::Policy;
+use crate::slots::Slot;
+use crate::time::{Millis, UnixMs};
+use crate::timeline::Key;
+
+impl Queue {
+    /// Takes the job of `id` out, whatever it is; returns what it was. O(log n).
+    pub fn cancel(&mut self, now: UnixMs, id: IdRef<'_>, effects: &mut Effects<'_>) -> Option<State> {
+        let (slot, _, state) = self.find_at(id, now)?;
+        self.remove_recorded(slot, Cause::Cancelled, effects);
+        Some(state)
+    }
+
+    /// Gives a waiting job another due time; its expiry moves along. Returns what the job is: if that is not waiting,
+    /// nothing changed. O(log n). Refuses a time that is too large.
+    pub fn reschedule(
+        &mut self,
+        now: UnixMs,
+        id: IdRef<'_>,
+        when: When,
+        effects: &mut Effects<'_>,
+    ) -> Result<Option<State>, Refusal> {
+        let due = when.resolve(now)?;
+        let Some((slot, job, state)) = self.find_at(id, now) else { return Ok(None) };
+        if state != State::Waiting {
+            return Ok(Some(state));
+        }
+        let left = |expires: UnixMs| Millis(expires.0.saturating_sub(job.time.0));
+        let expires = match job.expires() {
+            None => None,
+            Some(expires) => {
+                Some(due.after(left(expires)).ok_or(Refusal::TimeTooLarge { what: "time to live" })?)
+            }
+        };
+        effects.0.push(Effect::Reschedule { id: job.id.clone(), due, expires });
+        self.reschedule_to(slot, due, expires);
+        Ok(Some(State::Waiting))
+    }
+
+    /// Lets dead jobs wait again, those that died first, with no attempt counted and no expiry. Returns how many.
+    /// O(log n) a job. Refuses a delay that ends too late.
+    pub fn redrive(
+        &mut self,
+        now: UnixMs,
+        delay: Millis,
+        count: usize,
+        effects: &mut Effects<'_>,
+    ) -> Result<usize, Refusal> {
+        let slots: Vec<Slot> = self.orders.dead(Key::FIRST, now).take(count).map(|(_, slot)| slot).collect();
+        self.redrive_slots(now, delay, slots, effects)
+    }
+
+    /// Lets the dead jobs among `ids` wait again. As [`Queue::redrive`].
+    pub fn redrive_ids(
+        &mut self,
+        now: UnixMs,
+        delay: Millis,
+        ids: &[IdRef<'_>],
+        effects: &mut Effects<'_>,
+    ) -> Result<usize, Refusal> {
+        let mut slots = Vec::new();
+        for &id in ids {
+            match self.find_at(id, now) {
+                Some((slot, _, State::Dead)) if !slots.contains(&slot) => slots.push(slot),
+                _ => {}
+            }
+        }
+        self.redrive_slots(now, delay, slots, effects)
+    }
+
+    fn redrive_slots(
+        &mut self,
+        now: UnixMs,
+        delay: Millis,
+        slots: Vec<Slot>,
+        effects: &mut Effects<'_>,
+    ) -> Result<usize, Refusal> {
+        let due = now.after(delay).ok_or(Refusal::TimeTooLarge { what: "DELAY" })?;
+        let mut ids = Vec::with_capacity(slots.len());
+        for &slot in &slots {
+            self.settle_death(slot, effects);
+            ids.extend(self.jobs.get(slot).map(|job| job.id.clone()));
+            self.redrive_to(slot, due);
+        }
+        if !ids.is_empty() {
+            effects.0.push(Effect::Redrive { due, ids });
+        }
+        Ok(slots.len())
+    }
+
+    /// Takes out up to `count` jobs that are in `state`, in the order in which they are listed. Returns how many.
+    /// O(log n) a job.
+    pub fn purge(&mut self, now: UnixMs, state: State, count: usize, effects: &mut Effects<'_>) -> usize {
+        let slots: Vec<Slot> = self.walk(state, Key::FIRST, now).take(count).map(|(_, slot)| slot).collect();
+        for &slot in &slots {
+            self.remove_recorded(slot, Cause::Purged, effects);
+        }
+        slots.len()
+    }
+
+    /// Sets the policy. O(1).
+    pub fn set_policy(&mut self, policy: Policy, effects: &mut Effects<'_>) {
+        if self.policy != policy {
+            self.policy = policy;
+            effects.0.push(Effect::Policy(policy));
+        }
+    }
+
+    /// Stops deliveries until `now + length`, or, with `None`, until they are resumed. O(1). Refuses a pause that ends
+    /// too late.
+    pub fn pause(
+        &mut self,
+        now: UnixMs,
+        length: Option<Millis>,
+        effects: &mut Effects<'_>,
+    ) -> Result<(), Refusal> {
+        let until = match length {
+            None => FOREVER,
+            Some(length) => now.after(length).ok_or(Refusal::TimeTooLarge { what: "pause" })?,
+        };
+        self.paused_until = Some(until);
+        effects.0.push(Effect::Pause(Some(until)));
+        Ok(())
+    }
+
+    /// Lets deliveries go on. O(1).
+    pub fn resume(&mut self, effects: &mut Effects<'_>) {
+        if self.paused_until.take().is_some() {
+            effects.0.push(Effect::Pause(None));
+        }
+    }
+
+    pub(super) fn reschedule_to(&mut self, slot: Slot, due: UnixMs, expires: Option<UnixMs>) {
+        let attempts = self.jobs.get(slot).map_or(0, |job| job.attempts);
+        self.count_lapse(slot);
+        self.set_expiry(slot, expires);
+        self.wait(slot, due, attempts);
+    }
+
+    pub(super) fn redrive_to(&mut self, slot: Slot, due: UnixMs) {
+        self.set_expiry(slot, None);
+        self.wait(slot, due, 0);
+    }
+
+    fn set_expiry(&mut self, slot: Slot, expires: Option<UnixMs>) {
+        self.restand(slot, |job| {
+            if job.expires() != expires {
+                job.extra_mut().expires = expires;
+            }
+        });
+    }
+}

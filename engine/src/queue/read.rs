@@ -1,0 +1,141 @@
+//! Reading: nothing here changes anything, so replicas can do it too.
+
+use super::{Counters, Queue};
+use crate::id::IdRef;
+use crate::job::{Job, State, Token, View};
+use crate::lane::Horizon;
+use crate::orders::Census;
+use crate::policy::Policy;
+use crate::slots::Slot;
+use crate::time::UnixMs;
+use crate::timeline::Key;
+
+/// The state of a queue as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// How many jobs are what.
+    pub census: Census,
+    /// The visible time of the due job that has waited longest.
+    pub oldest_due: Option<UnixMs>,
+    /// The visible time of the next job that becomes due.
+    pub next_due: Option<UnixMs>,
+    /// The end of a running pause.
+    pub paused_until: Option<UnixMs>,
+    /// Roughly how many bytes the queue takes.
+    pub bytes: usize,
+    /// Its policy.
+    pub policy: Policy,
+    /// What happened since it was created.
+    pub counters: Counters,
+}
+
+impl Queue {
+    /// Returns the number of jobs in all states at `now`. O(log n).
+    #[must_use]
+    pub fn len(&self, now: UnixMs) -> usize {
+        let census = self.orders.census(now);
+        census.waiting + census.claimed + census.dead
+    }
+
+    /// Tells whether no job is there at `now`. O(log n).
+    #[must_use]
+    pub fn is_empty(&self, now: UnixMs) -> bool {
+        self.len(now) == 0
+    }
+
+    /// Returns the number of records, those included that are gone by time alone. O(1).
+    #[must_use]
+    pub fn records(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Shows the job of `id` as it is at `now`. O(1).
+    #[must_use]
+    pub fn get(&self, now: UnixMs, id: IdRef<'_>) -> Option<View<'_>> {
+        self.find_at(id, now)?.1.view(now)
+    }
+
+    /// Returns the jobs that are in `state` at `now`, from `from` on: by visible time, lease's end or time of death.
+    pub fn walk(&self, state: State, from: Key, now: UnixMs) -> impl Iterator<Item = (Key, Slot)> {
+        let orders = &self.orders;
+        let waiting = (state == State::Waiting).then(|| orders.waiting(from, now));
+        let claimed = (state == State::Claimed).then(|| orders.claimed(from, now));
+        let dead = (state == State::Dead).then(|| orders.dead(from, now));
+        waiting.into_iter().flatten().chain(claimed.into_iter().flatten()).chain(dead.into_iter().flatten())
+    }
+
+    /// Describes the queue as it is at `now`. O(log n) a priority in use.
+    #[must_use]
+    pub fn info(&self, now: UnixMs) -> Info {
+        let head = self.orders.next_due(now);
+        let (oldest_due, future) = (head.filter(|&time| time <= now), head.filter(|&time| time > now));
+        let after_now = Key { time: UnixMs(now.0.saturating_add(1)), sequence: 0 };
+        let next_waiting = || self.orders.waiting(after_now, now).next().map(|(key, _)| key.time);
+        let next_lapse = || self.orders.claimed(Key::FIRST, now).next().map(|(key, _)| key.time);
+        let next_due = future.or_else(|| [next_waiting(), next_lapse()].into_iter().flatten().min());
+        Info {
+            census: self.orders.census(now),
+            oldest_due,
+            next_due,
+            paused_until: self.paused_until.filter(|&until| now < until),
+            bytes: self.bytes(),
+            policy: self.policy,
+            counters: self.counters,
+        }
+    }
+
+    /// Returns when something becomes due that is not due at `now`, looking no further than the heads. O(log n).
+    #[must_use]
+    pub fn next_due(&self, now: UnixMs) -> Option<UnixMs> {
+        self.orders.next_due(now)
+    }
+
+    /// Tells whether anything is due within `horizon`, pause or not. O(log n).
+    #[must_use]
+    pub fn has_due(&self, horizon: Horizon) -> bool {
+        self.orders.first_due(horizon).is_some()
+    }
+
+    /// Returns the policy.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Returns what happened since the queue was created.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Returns the end of the pause, over or not.
+    #[must_use]
+    pub fn paused_until(&self) -> Option<UnixMs> {
+        self.paused_until
+    }
+
+    /// Returns the number that the next job which gets a time is given.
+    #[must_use]
+    pub fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
+    /// Returns the largest token that was used.
+    #[must_use]
+    pub fn last_token(&self) -> Token {
+        self.last_token
+    }
+
+    /// Returns every record once, in the order in which they are stored. O(n).
+    pub fn records_in_order(&self) -> impl Iterator<Item = &Job> {
+        self.orders.all().filter_map(|slot| self.jobs.get(slot))
+    }
+
+    /// Returns roughly how many bytes the queue takes. O(1) a priority in use.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        // The index: 9 bytes an entry in tables that are between half and 7/8 full. Records: chunks, mostly full.
+        let per_record = size_of::<Job>() + 14;
+        size_of::<Self>() + self.jobs.len() * per_record + self.orders.bytes() + self.heap_bytes
+    }
+}
