@@ -1,0 +1,205 @@
+//! Reads the arguments of a command, one after another, with every value checked against its range.
+//!
+//! A command takes what it needs, then asks for option words until there is none left or until it comes to a word that
+//! is not an option, and at last calls `finish`. Nothing of a key is touched before that.
+
+use dq_engine::effect::parse_digits;
+use dq_engine::id::{ID_MAX, IdRef};
+use dq_engine::queue::Receipt;
+use dq_engine::time::{Millis, UnixMs};
+
+use crate::config;
+use crate::error::Error;
+use crate::host::Text;
+
+/// The longest option word, so that any can be compared in upper case without an allocation.
+const WORD_MAX: usize = 16;
+
+/// The arguments that have not been read.
+pub struct Args<'a> {
+    rest: &'a [Text],
+}
+
+/// An option word in upper case.
+pub struct Word {
+    upper: [u8; WORD_MAX],
+    length: usize,
+}
+
+impl Word {
+    fn of(bytes: &[u8]) -> Self {
+        let mut upper = [0; WORD_MAX];
+        let length = match upper.get_mut(..bytes.len()) {
+            Some(place) => {
+                place.copy_from_slice(bytes);
+                place.make_ascii_uppercase();
+                bytes.len()
+            }
+            None => 0,
+        };
+        Word { upper, length }
+    }
+
+    /// Returns the word in upper case; nothing if it is longer than any option.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.upper.get(..self.length).unwrap_or_default()
+    }
+}
+
+impl<'a> Args<'a> {
+    /// Begins to read `words`.
+    #[must_use]
+    pub fn new(words: &'a [Text]) -> Self {
+        Args { rest: words }
+    }
+
+    /// Returns how many are left.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Takes the next argument as it is. `what` it is, if it is missing.
+    pub fn next(&mut self, what: &'static str) -> Result<Text, Error> {
+        let (first, rest) = self.rest.split_first().ok_or(Error::Incomplete(what))?;
+        self.rest = rest;
+        Ok(*first)
+    }
+
+    /// Returns the next argument as an option word without taking it.
+    #[must_use]
+    pub fn peek(&self) -> Option<Word> {
+        self.rest.first().map(|word| Word::of(word.bytes()))
+    }
+
+    /// Takes the next argument, which was peeked at.
+    pub fn skip(&mut self) {
+        self.rest = self.rest.get(1..).unwrap_or_default();
+    }
+
+    /// The next word is not understood.
+    #[must_use]
+    pub fn syntax_error(&self) -> Error {
+        Error::Syntax(self.rest.first().map_or(&b""[..], |word| word.bytes()).into())
+    }
+
+    /// Takes the option word that was peeked at, if it was not given before.
+    pub fn flag(&mut self, given: &mut bool) -> Result<(), Error> {
+        if *given {
+            return Err(self.syntax_error());
+        }
+        self.skip();
+        *given = true;
+        Ok(())
+    }
+
+    /// Takes the option word that was peeked at and its value, if it was not given before.
+    pub fn value<T>(
+        &mut self,
+        given: &mut Option<T>,
+        read: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<(), Error> {
+        if given.is_some() {
+            return Err(self.syntax_error());
+        }
+        self.skip();
+        *given = Some(read(self)?);
+        Ok(())
+    }
+
+    /// Ends the reading. Refuses whatever is left.
+    pub fn finish(self) -> Result<(), Error> {
+        if self.rest.is_empty() { Ok(()) } else { Err(self.syntax_error()) }
+    }
+
+    /// Takes a number.
+    pub fn number(&mut self, what: &'static str, min: u64, max: u64) -> Result<u64, Error> {
+        let value = self.next("a number is missing at the end")?.bytes();
+        parse_digits(value).filter(|number| (min..=max).contains(number)).ok_or_else(|| Error::Range {
+            what,
+            range: format!("a whole number from {min} to {max}"),
+            value: value.into(),
+        })
+    }
+
+    /// Takes a duration.
+    pub fn duration(&mut self, what: &'static str) -> Result<Millis, Error> {
+        let value = self.next("a duration is missing at the end")?.bytes();
+        let number = parse_digits(value);
+        number.map(Millis).filter(|duration| *duration <= Millis::MAX).ok_or_else(|| {
+            let hint = if number.is_some() { " (for a Unix time use AT)" } else { "" };
+            let range = format!("a whole number of milliseconds from 0 to {}{hint}", Millis::MAX.0);
+            Error::Range { what, range, value: value.into() }
+        })
+    }
+
+    /// Takes a Unix time.
+    pub fn time(&mut self, what: &'static str) -> Result<UnixMs, Error> {
+        let value = self.next("a time is missing at the end")?.bytes();
+        let number = parse_digits(value).map(UnixMs);
+        let in_range = |time: &UnixMs| (UnixMs::AT_MIN..=UnixMs::MAX).contains(time);
+        number.filter(in_range).ok_or_else(|| {
+            let seconds = number.is_some_and(|time| time < UnixMs::AT_MIN);
+            let hint = if seconds { " (it looks like seconds)" } else { "" };
+            let range = format!(
+                "a Unix time in milliseconds from {} to {}{hint}",
+                UnixMs::AT_MIN.0,
+                UnixMs::MAX.0
+            );
+            Error::Range { what, range, value: value.into() }
+        })
+    }
+
+    /// Takes a count of jobs.
+    pub fn count(&mut self) -> Result<usize, Error> {
+        Ok(self.number("COUNT", 1, config::max_count() as u64)? as usize)
+    }
+
+    /// Takes a job's id.
+    pub fn id(&mut self) -> Result<IdRef<'a>, Error> {
+        id_of(self.next("an id is missing at the end")?.bytes())
+    }
+
+    /// Takes a message.
+    pub fn message(&mut self) -> Result<&'a [u8], Error> {
+        let message = self.next("a message is missing at the end")?.bytes();
+        let most = config::max_message_bytes();
+        if message.len() > most {
+            let length = message.len().to_string().into_bytes().into();
+            return Err(Error::Range {
+                what: "length of the message",
+                range: format!("at most {most} bytes"),
+                value: length,
+            });
+        }
+        Ok(message)
+    }
+
+    /// Takes a receipt: decimal digits, a hyphen, an id.
+    pub fn receipt(&mut self) -> Result<Receipt<'a>, Error> {
+        let value = self.next("a receipt is missing at the end")?.bytes();
+        let malformed = || Error::Range {
+            what: "receipt",
+            range: "<token>-<id> as DQ.CLAIM returned it".into(),
+            value: value.into(),
+        };
+        let hyphen = value.iter().position(|&byte| byte == b'-').ok_or_else(malformed)?;
+        let (token, id) = value.split_at_checked(hyphen).ok_or_else(malformed)?;
+        let token = parse_digits(token).ok_or_else(malformed)?;
+        let id = IdRef::new(id.get(1..).unwrap_or_default()).map_err(|_| malformed())?;
+        Ok(Receipt { token, id })
+    }
+}
+
+/// Reads an id. The star, which asks the server to make one, is none.
+pub fn id_of(bytes: &[u8]) -> Result<IdRef<'_>, Error> {
+    match IdRef::new(bytes) {
+        Ok(id) if bytes != b"*" => Ok(id),
+        _ => Err(Error::Range {
+            what: "id",
+            range: format!("1 to {ID_MAX} bytes and not '*'"),
+            value: bytes.into(),
+        }),
+    }
+}

@@ -1,0 +1,59 @@
+//! `DQ.ACK key receipt [receipt ...]`
+
+use dq_engine::effect::Effects;
+use dq_engine::queue::Receipt;
+
+use crate::args::Args;
+use crate::clock;
+use crate::error::Error;
+use crate::host::command::{Access, Argument, ArgumentKind, Command, KeyUse, Spec};
+use crate::host::{Context, Text};
+use crate::key;
+use crate::options::KEY;
+use crate::propagate;
+
+pub struct Ack;
+
+impl Command for Ack {
+    const SPEC: Spec = Spec {
+        name: c"DQ.ACK",
+        summary: c"Ends deliveries whose work is done: their jobs leave the queue.",
+        complexity: c"O(M*log(N)) with M being the number of receipts and N the number of jobs in the queue.",
+        arity: -3,
+        flags: c"write fast",
+        access: Access::Ordinary,
+        tips: c"",
+        keys: &[KeyUse::Delete],
+        arguments: &[KEY, Argument::new(c"receipt", ArgumentKind::Text).multiple()],
+    };
+
+    fn run(context: &Context, words: &[Text]) -> Result<(), Error> {
+        let (name, receipts) = parse(words)?;
+        let mut key = key::job_queue(context, name)?;
+        let now = clock::now(context).now;
+        let mut effects = Effects::default();
+        context.reply_array(receipts.len());
+        match key.queue() {
+            Some(queue) => {
+                queue.tidy(now, &mut effects);
+                for receipt in receipts {
+                    context.reply_integer(u64::from(queue.ack(now, receipt, &mut effects)));
+                }
+            }
+            None => receipts.iter().for_each(|_| context.reply_integer(0)),
+        }
+        propagate::effects(context, name, &effects);
+        Ok(())
+    }
+}
+
+fn parse(words: &[Text]) -> Result<(Text, Vec<Receipt<'_>>), Error> {
+    let mut args = Args::new(words);
+    let key = args.next("key")?;
+    let mut receipts = Vec::with_capacity(args.len());
+    while args.len() > 0 {
+        receipts.push(args.receipt()?);
+    }
+    args.finish()?;
+    Ok((key, receipts))
+}

@@ -1,0 +1,53 @@
+//! `DQ.APPLY key version effect [effect ...]`
+//!
+//! What this module sends to replicas, into the AOF and, on Valkey 9, to the new owner of a slot. Everyone who may
+//! run dangerous commands can send it too; so every word is checked, and one that does not fit refuses them all.
+
+use dq_engine::effect::{VERSION, parse, parse_digits};
+use dq_engine::error::EffectFault;
+
+use crate::args::Args;
+use crate::error::Error;
+use crate::host::command::{Access, Argument, ArgumentKind, Command, KeyUse, Spec};
+use crate::host::{Context, Text};
+use crate::key;
+use crate::options::KEY;
+
+pub struct Apply;
+
+impl Command for Apply {
+    const SPEC: Spec = Spec {
+        name: c"DQ.APPLY",
+        summary: c"An internal command: does again what happened to a queue elsewhere.",
+        complexity: c"O(M*log(N)) with M being the number of jobs named and N the number in the queue.",
+        arity: -4,
+        flags: c"write deny-oom",
+        access: Access::Dangerous,
+        tips: c"",
+        keys: &[KeyUse::Update],
+        arguments: &[
+            KEY,
+            Argument::new(c"version", ArgumentKind::Integer),
+            Argument::new(c"effect", ArgumentKind::Text).multiple(),
+        ],
+    };
+
+    fn run(context: &Context, words: &[Text]) -> Result<(), Error> {
+        let mut args = Args::new(words);
+        let (name, version) = (args.next("key")?, args.next("version")?);
+        if parse_digits(version.bytes()) != Some(VERSION) {
+            return Err(EffectFault::Version.into());
+        }
+        let mut words: Vec<&[u8]> = Vec::with_capacity(args.len());
+        while args.len() > 0 {
+            words.push(args.next("effect")?.bytes());
+        }
+        args.finish()?;
+        let effects = parse(&words)?;
+        key::with_job_queue(context, name, |queue| Ok(queue.apply(&effects)?))?;
+        context.replicate_verbatim();
+        context.signal_modified(name);
+        context.reply_ok();
+        Ok(())
+    }
+}

@@ -1,0 +1,35 @@
+//! `DQ.LEN key`
+
+use crate::args::Args;
+use crate::clock;
+use crate::error::Error;
+use crate::host::command::{Access, Command, KeyUse, Spec};
+use crate::host::{Context, Text};
+use crate::key;
+use crate::options::KEY;
+
+pub struct Len;
+
+impl Command for Len {
+    const SPEC: Spec = Spec {
+        name: c"DQ.LEN",
+        summary: c"Returns the number of jobs in all states.",
+        complexity: c"O(log(N)) with N being the number of jobs in the queue.",
+        arity: 2,
+        flags: c"readonly fast",
+        access: Access::Ordinary,
+        tips: c"nondeterministic_output",
+        keys: &[KeyUse::Read],
+        arguments: &[KEY],
+    };
+
+    fn run(context: &Context, words: &[Text]) -> Result<(), Error> {
+        let mut args = Args::new(words);
+        let name = args.next("key")?;
+        args.finish()?;
+        let mut key = key::job_queue(context, name)?;
+        let now = clock::now(context).now;
+        context.reply_integer(key.queue().map_or(0, |queue| queue.len(now)) as u64);
+        Ok(())
+    }
+}

@@ -1,0 +1,139 @@
+//! `DQ.MPUSH key DELAY|AT [REPLACE] [PRIORITY n] [TTL ms] when id message [when id message ...]`
+
+use dq_engine::effect::Effects;
+use dq_engine::id::IdRef;
+use dq_engine::queue::{Outcome, Push as Job, When};
+
+use crate::args::{Args, id_of};
+use crate::clock::{self, Instant};
+use crate::error::Error;
+use crate::host::command::{Access, Argument, ArgumentKind, Command, KeyUse, Spec};
+use crate::host::{Context, Text};
+use crate::key;
+use crate::options::{KEY, PRIORITY, PushOptions, TTL};
+use crate::propagate;
+
+pub struct MPush;
+
+/// How the times of the jobs are given.
+#[derive(Clone, Copy)]
+enum Times {
+    Delays,
+    Absolute,
+}
+
+/// A job as it was given: its id is missing if the server is to make one.
+struct Item<'a> {
+    when: When,
+    id: Option<IdRef<'a>>,
+    message: &'a [u8],
+}
+
+struct Request<'a> {
+    key: Text,
+    options: PushOptions,
+    items: Vec<Item<'a>>,
+}
+
+impl Command for MPush {
+    const SPEC: Spec = Spec {
+        name: c"DQ.MPUSH",
+        summary: c"Puts many jobs into a queue, each with its own time. All are refused if one is.",
+        complexity: c"O(M*log(N)) with M being the number of jobs given and N the number in the queue.",
+        arity: -6,
+        flags: c"write deny-oom",
+        access: Access::Ordinary,
+        tips: c"nondeterministic_output",
+        keys: &[KeyUse::Insert],
+        arguments: &[
+            KEY,
+            Argument::of(
+                c"times",
+                ArgumentKind::OneOf,
+                &[Argument::word(c"delay", c"DELAY"), Argument::word(c"at", c"AT")],
+            ),
+            Argument::word(c"replace", c"REPLACE").optional(),
+            PRIORITY,
+            TTL,
+            Argument::of(
+                c"job",
+                ArgumentKind::Block,
+                &[
+                    Argument::new(c"when", ArgumentKind::Integer),
+                    Argument::new(c"id", ArgumentKind::Text),
+                    Argument::new(c"message", ArgumentKind::Text),
+                ],
+            )
+            .multiple(),
+        ],
+    };
+
+    fn run(context: &Context, words: &[Text]) -> Result<(), Error> {
+        let request = parse(words)?;
+        let instant = clock::now(context);
+        let jobs = jobs(&request, instant)?;
+        let mut effects = Effects::default();
+        let outcomes = key::with_job_queue(context, request.key, |queue| {
+            jobs.iter().try_for_each(|job| queue.check_push(instant.now, job))?;
+            queue.tidy(instant.now, &mut effects);
+            let push = |job| Ok(queue.push(instant.now, job, &mut effects)?);
+            jobs.iter().map(push).collect::<Result<Vec<Outcome>, Error>>()
+        })?;
+        propagate::effects(context, request.key, &effects);
+        context.reply_array(jobs.len());
+        for (job, outcome) in jobs.iter().zip(outcomes) {
+            context.reply_array(2);
+            context.reply_bytes(&job.id.text());
+            context.reply_bytes(outcome.word().as_bytes());
+        }
+        Ok(())
+    }
+}
+
+fn jobs<'a>(request: &Request<'a>, instant: Instant) -> Result<Vec<Job<'a>>, Error> {
+    let replace = request.options.replace(false)?;
+    let (priority, ttl) = (request.options.priority(), request.options.ttl);
+    let job = |item: &Item<'a>| {
+        let id = item.id.unwrap_or_else(|| IdRef::Uuid(clock::new_id(instant)));
+        Job { id, message: item.message, when: item.when, priority, ttl, replace }
+    };
+    Ok(request.items.iter().map(job).collect())
+}
+
+fn parse(words: &[Text]) -> Result<Request<'_>, Error> {
+    let mut args = Args::new(words);
+    let key = args.next("key")?;
+    let (mut options, mut times) = (PushOptions::default(), None);
+    while let Some(word) = args.peek() {
+        let option = word.as_bytes();
+        if options.take(option, &mut args)? {
+            continue;
+        }
+        let given = match option {
+            b"DELAY" => Times::Delays,
+            b"AT" => Times::Absolute,
+            _ => break,
+        };
+        args.value(&mut times, |_| Ok(given))?;
+    }
+    let times = times.ok_or(Error::Incomplete("DELAY or AT must tell how the times are given"))?;
+    if args.len() == 0 || args.len() % 3 != 0 {
+        return Err(Error::Incomplete("jobs must be given as when, id and message"));
+    }
+    let mut items = Vec::with_capacity(args.len() / 3);
+    while args.len() > 0 {
+        items.push(item(&mut args, times)?);
+    }
+    args.finish()?;
+    Ok(Request { key, options, items })
+}
+
+fn item<'a>(args: &mut Args<'a>, times: Times) -> Result<Item<'a>, Error> {
+    let when = match times {
+        Times::Delays => When::In(args.duration("DELAY")?),
+        Times::Absolute => When::At(args.time("AT")?),
+    };
+    let id = args.next("an id is missing at the end")?.bytes();
+    let id = if id == b"*" { None } else { Some(id_of(id)?) };
+    Ok(Item { when, id, message: args.message()? })
+}

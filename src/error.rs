@@ -1,0 +1,66 @@
+//! Every error that a client can get, and its words.
+
+use std::fmt;
+
+use dq_engine::error::{EffectFault, Refusal, printable};
+
+/// Why a command was refused. Nothing was changed.
+pub enum Error {
+    /// A word that the command does not know, or knows but not here or not twice.
+    Syntax(Box<[u8]>),
+    /// An option's value is missing, or a word that must go with another.
+    Incomplete(&'static str),
+    /// A value is outside its range.
+    Range {
+        /// The option or argument.
+        what: &'static str,
+        /// Its range, in words.
+        range: String,
+        /// The value.
+        value: Box<[u8]>,
+    },
+    /// The key holds another type.
+    WrongType,
+    /// The key holds a sorted set, and the command is for job queues.
+    SortedSet,
+    /// Options that exclude or need each other.
+    Conflict(&'static str),
+    /// The engine refused.
+    Refused(Refusal),
+    /// The server itself answered with an error, which is passed on.
+    Server(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Syntax(word) => write!(f, "ERR syntax error near '{}'", printable(word)),
+            Error::Incomplete(what) => write!(f, "ERR syntax error: {what}"),
+            Error::Range { what, range, value } => {
+                write!(f, "ERR {what} must be {range}, not '{}'", printable(value))
+            }
+            Error::WrongType => {
+                write!(f, "WRONGTYPE Operation against a key holding the wrong kind of value")
+            }
+            Error::SortedSet => write!(
+                f,
+                "WRONGTYPE The key holds a sorted set, and this command is for job queues (type dq-jobset)"
+            ),
+            Error::Conflict(what) => write!(f, "ERR {what}"),
+            Error::Refused(refusal) => write!(f, "ERR {refusal}"),
+            Error::Server(message) => f.write_str(message),
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Error::Refused(refusal)
+    }
+}
+
+impl From<EffectFault> for Error {
+    fn from(fault: EffectFault) -> Self {
+        Error::Refused(fault.into())
+    }
+}

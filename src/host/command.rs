@@ -1,0 +1,325 @@
+//! How a command is made known to the server, and how the server calls it.
+
+use std::borrow::Cow;
+use std::ffi::{CStr, CString, c_char, c_int};
+
+use redis_module::raw;
+
+use super::context::Context;
+use super::text::Text;
+use super::{api, guard};
+use crate::error::Error;
+
+/// A command of this module.
+pub trait Command {
+    /// What the server is told of it.
+    const SPEC: Spec;
+
+    /// Runs it. `words` are its arguments after its name, as many as [`Spec::arity`] asks for. An error is replied, and
+    /// means that nothing was changed.
+    fn run(context: &Context, words: &[Text]) -> Result<(), Error>;
+}
+
+/// What the server is told of a command: `COMMAND INFO`, `COMMAND DOCS`, ACL rules and cluster clients read it.
+pub struct Spec {
+    /// The name.
+    pub name: &'static CStr,
+    /// One sentence.
+    pub summary: &'static CStr,
+    /// Cost.
+    pub complexity: &'static CStr,
+    /// How many words it takes with its name; negative: at least so many.
+    pub arity: c_int,
+    /// The server's flags, separated by spaces.
+    pub flags: &'static CStr,
+    /// Who may run it, beyond what the flags say.
+    pub access: Access,
+    /// Tips for clients, separated by spaces.
+    pub tips: &'static CStr,
+    /// What it does to its keys, which stand first, one after another.
+    pub keys: &'static [KeyUse],
+    /// Its arguments.
+    pub arguments: &'static [Argument],
+}
+
+/// Who may run a command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Whoever may run commands with its flags.
+    Ordinary,
+    /// In addition it is in the ACL category @dangerous.
+    Dangerous,
+}
+
+/// What a command does to a key.
+#[derive(Clone, Copy)]
+pub enum KeyUse {
+    /// Reads it and tells of it.
+    Read,
+    /// Adds to it.
+    Insert,
+    /// Changes what is in it.
+    Update,
+    /// Removes from it.
+    Delete,
+    /// Removes from it and tells what it was.
+    AccessDelete,
+}
+
+/// An argument of a command, as its documentation shows it.
+pub struct Argument {
+    /// The name.
+    pub name: &'static CStr,
+    /// What stands there.
+    pub kind: ArgumentKind,
+    /// The word that goes before it.
+    pub token: Option<&'static CStr>,
+    /// Whether it can be left out.
+    pub optional: bool,
+    /// Whether it can be repeated.
+    pub multiple: bool,
+    /// Its parts.
+    pub parts: &'static [Argument],
+}
+
+/// What stands in the place of an argument.
+#[derive(Clone, Copy)]
+pub enum ArgumentKind {
+    /// The key of this number.
+    Key(c_int),
+    /// Bytes.
+    Text,
+    /// A number.
+    Integer,
+    /// A Unix time.
+    UnixTime,
+    /// The word itself.
+    Word,
+    /// One of its parts.
+    OneOf,
+    /// Its parts, one after another.
+    Block,
+}
+
+impl Argument {
+    /// An argument that must be there.
+    pub const fn new(name: &'static CStr, kind: ArgumentKind) -> Self {
+        Argument { name, kind, token: None, optional: false, multiple: false, parts: &[] }
+    }
+
+    /// A word that stands for itself.
+    pub const fn word(name: &'static CStr, token: &'static CStr) -> Self {
+        Argument { token: Some(token), ..Argument::new(name, ArgumentKind::Word) }
+    }
+
+    /// An argument after a word.
+    pub const fn after(token: &'static CStr, name: &'static CStr, kind: ArgumentKind) -> Self {
+        Argument { token: Some(token), ..Argument::new(name, kind) }
+    }
+
+    /// Several arguments as one.
+    pub const fn of(name: &'static CStr, kind: ArgumentKind, parts: &'static [Argument]) -> Self {
+        Argument { parts, ..Argument::new(name, kind) }
+    }
+
+    /// The same, to be left out at will.
+    pub const fn optional(self) -> Self {
+        Argument { optional: true, ..self }
+    }
+
+    /// The same, to be repeated at will.
+    pub const fn multiple(self) -> Self {
+        Argument { multiple: true, ..self }
+    }
+}
+
+/// A command that can be registered.
+pub struct Entry {
+    spec: Spec,
+    call: unsafe extern "C" fn(*mut raw::RedisModuleCtx, *mut *mut raw::RedisModuleString, c_int) -> c_int,
+}
+
+/// Makes a command's entry for the table of commands.
+pub const fn entry<C: Command>() -> Entry {
+    Entry { spec: C::SPEC, call: dispatch::<C> }
+}
+
+unsafe extern "C" fn dispatch<C: Command>(
+    context: *mut raw::RedisModuleCtx,
+    words: *mut *mut raw::RedisModuleString,
+    count: c_int,
+) -> c_int {
+    let context = Context(context);
+    let done = guard(false, || {
+        // SAFETY: the server hands over `count` strings; `Text` is a transparent wrapper of a pointer to one.
+        let words = unsafe { std::slice::from_raw_parts(words.cast::<Text>(), count as usize) };
+        let enough = if C::SPEC.arity < 0 { count >= -C::SPEC.arity } else { count == C::SPEC.arity };
+        match words.split_first() {
+            Some((_, words)) if enough => {
+                if let Err(error) = C::run(&context, words) {
+                    context.reply_error(&error.to_string());
+                }
+            }
+            _ => context.reply_wrong_arity(),
+        }
+        true
+    });
+    if !done {
+        context.log_warning("a command panicked; please report this with the lines above");
+        context.reply_error("ERR internal error in the dq module; the server's log says more");
+    }
+    raw::REDISMODULE_OK as c_int
+}
+
+impl Entry {
+    /// Makes the command known to the server. Only while the module is loaded.
+    pub(super) fn register(&self, context: *mut raw::RedisModuleCtx) -> bool {
+        let spec = &self.spec;
+        let flags = flags_of(spec);
+        // SAFETY: all strings outlive the calls; the server copies what it keeps.
+        unsafe {
+            let created = api(raw::RedisModule_CreateCommand)(
+                context,
+                spec.name.as_ptr(),
+                Some(self.call),
+                flags.as_ptr(),
+                1,
+                spec.keys.len() as c_int,
+                1,
+            );
+            created == raw::REDISMODULE_OK as c_int && describe(context, spec) && restrict(context, spec)
+        }
+    }
+}
+
+/// The flags; where a module cannot name ACL categories, a dangerous command needs the flag that implies them.
+fn flags_of(spec: &Spec) -> Cow<'static, CStr> {
+    let by_flag = spec.access == Access::Dangerous && unsafe { raw::RedisModule_SetCommandACLCategories }.is_none();
+    if !by_flag {
+        return Cow::Borrowed(spec.flags);
+    }
+    let flags = [spec.flags.to_bytes(), b" admin"].concat();
+    CString::new(flags).map_or(Cow::Borrowed(spec.flags), Cow::Owned)
+}
+
+unsafe fn restrict(context: *mut raw::RedisModuleCtx, spec: &Spec) -> bool {
+    let (Some(get), Some(set), Access::Dangerous) =
+        (unsafe { (raw::RedisModule_GetCommand, raw::RedisModule_SetCommandACLCategories, spec.access) })
+    else {
+        return true;
+    };
+    unsafe { set(get(context, spec.name.as_ptr()), c"dangerous".as_ptr()) == raw::REDISMODULE_OK as c_int }
+}
+
+unsafe fn describe(context: *mut raw::RedisModuleCtx, spec: &Spec) -> bool {
+    let (Some(get), Some(set)) = (unsafe { (raw::RedisModule_GetCommand, raw::RedisModule_SetCommandInfo) })
+    else {
+        return true;
+    };
+    let mut keys: Vec<_> = spec.keys.iter().enumerate().map(|(at, &key)| key_spec(at, key)).collect();
+    // SAFETY: all zeros ends a list of key specs.
+    keys.push(unsafe { std::mem::zeroed() });
+    let mut kept = Vec::new();
+    let arguments = argument_list(spec.arguments, &mut kept);
+    let info = raw::RedisModuleCommandInfo {
+        version: &INFO_VERSION,
+        summary: spec.summary.as_ptr(),
+        complexity: spec.complexity.as_ptr(),
+        since: c"0.1.0".as_ptr(),
+        history: std::ptr::null_mut(),
+        tips: if spec.tips.is_empty() { std::ptr::null() } else { spec.tips.as_ptr() },
+        arity: spec.arity,
+        key_specs: keys.as_mut_ptr(),
+        args: arguments,
+    };
+    unsafe { set(get(context, spec.name.as_ptr()), &info) == raw::REDISMODULE_OK as c_int }
+}
+
+static INFO_VERSION: raw::RedisModuleCommandInfoVersion = raw::RedisModuleCommandInfoVersion {
+    version: 1,
+    sizeof_historyentry: size_of::<raw::RedisModuleCommandHistoryEntry>(),
+    sizeof_keyspec: size_of::<raw::RedisModuleCommandKeySpec>(),
+    sizeof_arg: size_of::<raw::RedisModuleCommandArg>(),
+};
+
+fn key_spec(at: usize, key: KeyUse) -> raw::RedisModuleCommandKeySpec {
+    use raw::{
+        REDISMODULE_CMD_KEY_ACCESS as ACCESS, REDISMODULE_CMD_KEY_DELETE as DELETE,
+        REDISMODULE_CMD_KEY_INSERT as INSERT, REDISMODULE_CMD_KEY_RO as RO, REDISMODULE_CMD_KEY_RW as RW,
+        REDISMODULE_CMD_KEY_UPDATE as UPDATE,
+    };
+    let flags = match key {
+        KeyUse::Read => RO | ACCESS,
+        KeyUse::Insert => RW | INSERT,
+        KeyUse::Update => RW | UPDATE,
+        KeyUse::Delete => RW | DELETE,
+        KeyUse::AccessDelete => RW | ACCESS | DELETE,
+    };
+    raw::RedisModuleCommandKeySpec {
+        notes: std::ptr::null(),
+        flags: u64::from(flags),
+        begin_search_type: raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INDEX,
+        bs: raw::RedisModuleCommandKeySpec__bindgen_ty_1 {
+            index: raw::RedisModuleCommandKeySpec__bindgen_ty_1__bindgen_ty_1 { pos: at as c_int + 1 },
+        },
+        find_keys_type: raw::RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_RANGE,
+        fk: raw::RedisModuleCommandKeySpec__bindgen_ty_2 {
+            range: raw::RedisModuleCommandKeySpec__bindgen_ty_2__bindgen_ty_1 {
+                lastkey: 0,
+                keystep: 1,
+                limit: 0,
+            },
+        },
+    }
+}
+
+/// Builds the server's form of `arguments`. What it points to is put into `kept`; the server copies it all.
+fn argument_list(
+    arguments: &[Argument],
+    kept: &mut Vec<Vec<raw::RedisModuleCommandArg>>,
+) -> *mut raw::RedisModuleCommandArg {
+    if arguments.is_empty() {
+        return std::ptr::null_mut();
+    }
+    let mut list: Vec<_> = arguments.iter().map(|argument| raw_argument(argument, kept)).collect();
+    // SAFETY: all zeros ends a list of arguments.
+    list.push(unsafe { std::mem::zeroed() });
+    let start = list.as_mut_ptr();
+    kept.push(list);
+    start
+}
+
+fn raw_argument(
+    argument: &Argument,
+    kept: &mut Vec<Vec<raw::RedisModuleCommandArg>>,
+) -> raw::RedisModuleCommandArg {
+    use raw::*;
+    let (type_, key_spec_index) = match argument.kind {
+        ArgumentKind::Key(number) => (RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_KEY, number),
+        ArgumentKind::Text => (RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_STRING, -1),
+        ArgumentKind::Integer => (RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_INTEGER, -1),
+        ArgumentKind::UnixTime => (RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_UNIX_TIME, -1),
+        ArgumentKind::Word => (RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_PURE_TOKEN, -1),
+        ArgumentKind::OneOf => (RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_ONEOF, -1),
+        ArgumentKind::Block => (RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_BLOCK, -1),
+    };
+    let mut flags = 0;
+    if argument.optional {
+        flags |= REDISMODULE_CMD_ARG_OPTIONAL;
+    }
+    if argument.multiple {
+        flags |= REDISMODULE_CMD_ARG_MULTIPLE;
+    }
+    RedisModuleCommandArg {
+        name: argument.name.as_ptr(),
+        type_,
+        key_spec_index,
+        token: argument.token.map_or(std::ptr::null(), |token| token.as_ptr().cast::<c_char>()),
+        summary: std::ptr::null(),
+        since: std::ptr::null(),
+        flags: flags as c_int,
+        deprecated_since: std::ptr::null(),
+        subargs: argument_list(argument.parts, kept),
+        display_text: std::ptr::null(),
+    }
+}

@@ -1,0 +1,149 @@
+//! What a command may ask of the server while it runs: replies, replication, calls, time, the log.
+
+use std::ffi::{CStr, CString, c_long};
+
+use redis_module::raw;
+
+use super::arguments::Arguments;
+use super::api;
+use super::text::Text;
+
+/// The server, as a running command sees it.
+pub struct Context(pub(super) *mut raw::RedisModuleCtx);
+
+impl Context {
+    /// Replies with an array of `length` elements, which must follow.
+    pub fn reply_array(&self, length: usize) {
+        // SAFETY: the context is that of the running command, here and below.
+        unsafe { api(raw::RedisModule_ReplyWithArray)(self.0, length as c_long) };
+    }
+
+    /// Replies with a map of `length` pairs, which must follow: an array of twice as many under RESP2 and on servers
+    /// that know no maps.
+    pub fn reply_map(&self, length: usize) {
+        match unsafe { raw::RedisModule_ReplyWithMap } {
+            Some(reply) => unsafe { reply(self.0, length as c_long) },
+            None => unsafe { api(raw::RedisModule_ReplyWithArray)(self.0, 2 * length as c_long) },
+        };
+    }
+
+    /// Replies with bytes.
+    pub fn reply_bytes(&self, bytes: &[u8]) {
+        unsafe {
+            api(raw::RedisModule_ReplyWithStringBuffer)(self.0, bytes.as_ptr().cast(), bytes.len());
+        }
+    }
+
+    /// Replies with an integer.
+    pub fn reply_integer(&self, integer: u64) {
+        let integer = i64::try_from(integer).unwrap_or(i64::MAX);
+        unsafe { api(raw::RedisModule_ReplyWithLongLong)(self.0, integer) };
+    }
+
+    /// Replies with null.
+    pub fn reply_null(&self) {
+        unsafe { api(raw::RedisModule_ReplyWithNull)(self.0) };
+    }
+
+    /// Replies with `OK`.
+    pub fn reply_ok(&self) {
+        unsafe { api(raw::RedisModule_ReplyWithSimpleString)(self.0, c"OK".as_ptr()) };
+    }
+
+    /// Replies with an error. What could break the protocol is escaped.
+    pub fn reply_error(&self, message: &str) {
+        let message = c_string(message);
+        unsafe { api(raw::RedisModule_ReplyWithError)(self.0, message.as_ptr()) };
+    }
+
+    /// Replies that the number of arguments is wrong.
+    pub fn reply_wrong_arity(&self) {
+        unsafe { api(raw::RedisModule_WrongArity)(self.0) };
+    }
+
+    /// Sends a command to replicas and the AOF in place of the running one.
+    pub fn replicate(&self, command: &CStr, arguments: &Arguments) {
+        let raw = arguments.raw();
+        // SAFETY: the format says that a vector and its length follow.
+        unsafe {
+            api(raw::RedisModule_Replicate)(self.0, command.as_ptr(), c"v".as_ptr(), raw.as_ptr(), raw.len());
+        }
+    }
+
+    /// Sends the running command to replicas and the AOF as it came.
+    pub fn replicate_verbatim(&self) {
+        unsafe { api(raw::RedisModule_ReplicateVerbatim)(self.0) };
+    }
+
+    /// Tells watchers and caching clients that `key` was changed.
+    pub fn signal_modified(&self, key: Text) {
+        unsafe { api(raw::RedisModule_SignalModifiedKey)(self.0, key.0) };
+    }
+
+    /// Runs a command of the server, and replicates it as the server does. The reply, if it is an error, is returned
+    /// as one.
+    pub fn call(&self, command: &CStr, arguments: &Arguments) -> Result<(), String> {
+        let raw = arguments.raw();
+        // SAFETY: the format says that a vector and its length follow; the reply is freed once.
+        unsafe {
+            let reply = api(raw::RedisModule_Call)(
+                self.0,
+                command.as_ptr(),
+                c"!v".as_ptr(),
+                raw.as_ptr(),
+                raw.len(),
+            );
+            if reply.is_null() {
+                return Err(format!("ERR the server refused to run {}", command.to_string_lossy()));
+            }
+            let result = error_of(reply);
+            api(raw::RedisModule_FreeCallReply)(reply);
+            result
+        }
+    }
+
+    /// Returns the wall clock in microseconds: frozen for the running command where the server has that.
+    #[must_use]
+    pub fn microseconds(&self) -> u64 {
+        let now = match unsafe { raw::RedisModule_CachedMicroseconds } {
+            Some(cached) => unsafe { cached() },
+            None => unsafe { api(raw::RedisModule_Milliseconds)() }.saturating_mul(1000),
+        };
+        u64::try_from(now).unwrap_or(0)
+    }
+
+    /// Writes a warning into the server's log. The message is never a format.
+    pub fn log_warning(&self, message: &str) {
+        let message = c_string(message);
+        // SAFETY: the format takes one string.
+        unsafe {
+            api(raw::RedisModule_Log)(
+                self.0,
+                c"warning".as_ptr(),
+                c"%s".as_ptr(),
+                message.as_ptr(),
+            );
+        }
+    }
+}
+
+/// Returns the error that a reply is, if it is one.
+unsafe fn error_of(reply: *mut raw::RedisModuleCallReply) -> Result<(), String> {
+    let kind = unsafe { api(raw::RedisModule_CallReplyType)(reply) };
+    if kind != raw::REDISMODULE_REPLY_ERROR as i32 {
+        return Ok(());
+    }
+    let mut length = 0;
+    let start = unsafe { api(raw::RedisModule_CallReplyStringPtr)(reply, &mut length) };
+    if start.is_null() {
+        return Err("ERR the server answered with an error".into());
+    }
+    let bytes = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), length) };
+    Err(bytes.trim_ascii().escape_ascii().to_string())
+}
+
+/// Makes a C string without anything that ends a line or a string early.
+fn c_string(message: &str) -> CString {
+    let clean: Vec<u8> = message.bytes().map(|byte| if byte < b' ' { b' ' } else { byte }).collect();
+    CString::new(clean).unwrap_or_default()
+}

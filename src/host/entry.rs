@@ -1,0 +1,106 @@
+//! Where the server enters when it loads the module, and the events of which it tells later.
+
+use std::ffi::c_int;
+
+use redis_module::raw;
+
+use super::command::Entry;
+use super::context::Context;
+use super::text::Text;
+use super::{api, guard, module_type};
+use crate::{MODULE, clock};
+
+/// What the server is told of the module.
+pub struct Module {
+    /// Its name, with a NUL at the end.
+    pub name: &'static std::ffi::CStr,
+    /// major * 10000 + minor * 100 + patch.
+    pub version: c_int,
+    /// Its commands.
+    pub commands: &'static [Entry],
+    /// Reads the arguments of the `loadmodule` line; an error keeps the module from being loaded.
+    pub configure: fn(&[&[u8]]) -> Result<(), String>,
+}
+
+/// A file or replica stream that is damaged is refused instead of ending the server.
+const HANDLE_IO_ERRORS: c_int = raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS as c_int;
+/// A replica may go on serving its old data while it loads new ones.
+const HANDLE_REPL_ASYNC_LOAD: c_int = raw::REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD as c_int;
+/// Valkey 9: the data can be moved slot by slot while it is in use.
+const HANDLE_ATOMIC_SLOT_MIGRATION: c_int = 1 << 5;
+
+/// Told when the server becomes a master or a replica. (The header's own constant is no symbol of the module.)
+const ROLE_CHANGED: raw::RedisModuleEvent =
+    raw::RedisModuleEvent { id: raw::REDISMODULE_EVENT_REPLICATION_ROLE_CHANGED, dataver: 1 };
+
+/// The function that every module exports.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn RedisModule_OnLoad(
+    context: *mut raw::RedisModuleCtx,
+    words: *mut *mut raw::RedisModuleString,
+    count: c_int,
+) -> c_int {
+    // SAFETY: nothing may be allocated before this call, which hands over the allocator.
+    let status = unsafe {
+        raw::Export_RedisModule_Init(
+            context,
+            MODULE.name.as_ptr(),
+            MODULE.version,
+            raw::REDISMODULE_APIVER_1 as c_int,
+        )
+    };
+    if status != raw::REDISMODULE_OK as c_int {
+        return status;
+    }
+    let loaded = guard(false, || {
+        let words = if count == 0 {
+            &[]
+        } else {
+            // SAFETY: the server hands over `count` strings.
+            unsafe { std::slice::from_raw_parts(words.cast::<Text>(), count as usize) }
+        };
+        load(context, words)
+    });
+    let status = if loaded { raw::REDISMODULE_OK } else { raw::REDISMODULE_ERR };
+    status as c_int
+}
+
+fn load(raw_context: *mut raw::RedisModuleCtx, words: &[Text]) -> bool {
+    let context = Context(raw_context);
+    let words: Vec<&[u8]> = words.iter().map(|word| word.bytes()).collect();
+    if let Err(message) = (MODULE.configure)(&words) {
+        context.log_warning(&message);
+        return false;
+    }
+    clock::draw_salt();
+    set_options(raw_context);
+    // SAFETY: the callback is static.
+    unsafe {
+        api(raw::RedisModule_SubscribeToServerEvent)(
+            raw_context,
+            ROLE_CHANGED,
+            Some(role_changed),
+        );
+    }
+    module_type::register(raw_context) && MODULE.commands.iter().all(|entry| entry.register(raw_context))
+}
+
+fn set_options(context: *mut raw::RedisModuleCtx) {
+    // SAFETY: both functions only read and write flags.
+    unsafe {
+        let known = raw::RedisModule_GetModuleOptionsAll.map_or(0, |all| all());
+        let migration = known & HANDLE_ATOMIC_SLOT_MIGRATION;
+        let options = HANDLE_IO_ERRORS | HANDLE_REPL_ASYNC_LOAD | migration;
+        api(raw::RedisModule_SetModuleOptions)(context, options);
+    }
+}
+
+/// A server that was promoted draws its own salt, so that its tokens differ from those of the master it replaces.
+unsafe extern "C" fn role_changed(
+    _: *mut raw::RedisModuleCtx,
+    _: raw::RedisModuleEvent,
+    _: u64,
+    _: *mut std::ffi::c_void,
+) {
+    guard((), clock::draw_salt);
+}

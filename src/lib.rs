@@ -1,0 +1,23 @@
+//! DQ: delay queues inside the server. This page is the module's front: its name, version, and what it registers.
+//!
+//! A command goes the same way each time: [`command`] -> [`args`] (everything parsed before a key is touched) -> [`key`]
+//! -> [`clock`] -> an operation of the engine -> [`propagate`] -> [`reply`]. The engine decides, the skin translates.
+#![deny(unsafe_code)]
+
+mod args;
+mod clock;
+mod command;
+mod config;
+mod datatype;
+mod destination;
+mod error;
+mod host;
+mod json;
+mod key;
+mod options;
+mod propagate;
+mod reply;
+
+/// What the server is told of this module.
+const MODULE: host::Module =
+    host::Module { name: c"dq", version: 100, commands: &command::TABLE, configure: config::configure };

@@ -1,0 +1,19 @@
+//! Tells replicas, the AOF, watchers and caching clients what a command did to a queue.
+
+use dq_engine::effect::{Effects, VERSION, Words};
+
+use crate::host::{Arguments, Context, Text};
+
+/// Sends `effects` as one `DQ.APPLY`. Does nothing, so that nothing counts as changed, if there are none.
+pub fn effects(context: &Context, key: Text, effects: &Effects<'_>) {
+    if effects.is_empty() {
+        return;
+    }
+    let mut arguments = Arguments::of(key);
+    arguments.number(VERSION);
+    for effect in &effects.0 {
+        effect.write(&mut arguments);
+    }
+    context.replicate(c"DQ.APPLY", &arguments);
+    context.signal_modified(key);
+}
