@@ -142,11 +142,8 @@ impl<'a> Args<'a> {
         number.filter(in_range).ok_or_else(|| {
             let seconds = number.is_some_and(|time| time < UnixMs::AT_MIN);
             let hint = if seconds { " (it looks like seconds)" } else { "" };
-            let range = format!(
-                "a Unix time in milliseconds from {} to {}{hint}",
-                UnixMs::AT_MIN.0,
-                UnixMs::MAX.0
-            );
+            let range =
+                format!("a Unix time in milliseconds from {} to {}{hint}", UnixMs::AT_MIN.0, UnixMs::MAX.0);
             Error::Range { what, range, value: value.into() }
         })
     }

@@ -24,7 +24,7 @@ pub struct Instant {
 
 /// Reads the server's wall clock. Once for each command.
 #[must_use]
-pub fn now(context: &Context) -> Instant {
+pub fn now(context: &Context<'_>) -> Instant {
     let microseconds = context.microseconds();
     Instant { now: UnixMs(microseconds / 1000), microseconds }
 }

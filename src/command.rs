@@ -6,8 +6,8 @@ mod cancel;
 mod claim;
 mod get;
 mod len;
-mod mpush;
 mod r#move;
+mod mpush;
 mod push;
 
 use crate::host::command::{Entry, entry};

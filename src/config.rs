@@ -53,7 +53,10 @@ pub fn configure(words: &[&[u8]]) -> Result<(), String> {
         let number = parse_digits(value).and_then(|number| usize::try_from(number).ok());
         let Some(number) = number.filter(|number| (setting.min..=setting.max).contains(number)) else {
             let Setting { name, min, max, .. } = setting;
-            return Err(format!("{name} must be a whole number from {min} to {max}, not '{}'", printable(value)));
+            return Err(format!(
+                "{name} must be a whole number from {min} to {max}, not '{}'",
+                printable(value)
+            ));
         };
         setting.value.store(number, Ordering::Relaxed);
     }

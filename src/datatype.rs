@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_int};
 
 use dq_engine::codec::{JOBS, Writer};
-use dq_engine::effect::{VERSION, Words};
+use dq_engine::effect::{VERSION, Word, Words};
 use dq_engine::policy::Policy;
 use dq_engine::queue::{Loaded, Queue};
 
@@ -43,7 +43,7 @@ impl Stored for Queue {
         self.store(&mut |chunk| {
             let mut arguments = output.arguments();
             arguments.number(VERSION);
-            arguments.bytes(b"LOAD");
+            arguments.word(Word::Load);
             arguments.bytes(chunk);
             output.command(c"DQ.APPLY", &arguments);
         });

@@ -76,7 +76,7 @@ impl Verb {
 
 impl Destination {
     /// Refuses a key of another type than the verb makes.
-    pub fn check_type(&self, context: &Context) -> Result<(), Error> {
+    pub fn check_type(&self, context: &Context<'_>) -> Result<(), Error> {
         let kind = Key::open(context, self.key).kind();
         if kind == Kind::Missing || kind == self.verb.kind() { Ok(()) } else { Err(Error::WrongType) }
     }
@@ -84,7 +84,7 @@ impl Destination {
     /// Takes the jobs of `slots`; tells for each whether it arrived. An error means that none did.
     pub fn take(
         &self,
-        context: &Context,
+        context: &Context<'_>,
         now: UnixMs,
         queue: &Queue,
         slots: &[Slot],
@@ -104,11 +104,11 @@ impl Destination {
 
     fn take_at_once(
         &self,
-        context: &Context,
+        context: &Context<'_>,
         command: &std::ffi::CStr,
         views: &[View<'_>],
     ) -> Result<Vec<bool>, Error> {
-        let mut arguments = Arguments::of(self.key);
+        let mut arguments = context.arguments(self.key);
         for view in views {
             if self.verb == Verb::ZAdd {
                 arguments.number(view.due.0);
@@ -120,10 +120,10 @@ impl Destination {
     }
 
     /// If the stream takes no more entries, those that it took have arrived.
-    fn take_one_by_one(&self, context: &Context, views: &[View<'_>]) -> Result<Vec<bool>, Error> {
+    fn take_one_by_one(&self, context: &Context<'_>, views: &[View<'_>]) -> Result<Vec<bool>, Error> {
         let mut arrived = Vec::with_capacity(views.len());
         for view in views {
-            let mut arguments = Arguments::of(self.key);
+            let mut arguments = context.arguments(self.key);
             if let Some(most) = self.most {
                 arguments.bytes(b"MAXLEN");
                 arguments.number(most);
@@ -146,7 +146,12 @@ impl Destination {
         Ok(arrived)
     }
 
-    fn take_as_jobs(&self, context: &Context, now: UnixMs, views: &[View<'_>]) -> Result<Vec<bool>, Error> {
+    fn take_as_jobs(
+        &self,
+        context: &Context<'_>,
+        now: UnixMs,
+        views: &[View<'_>],
+    ) -> Result<Vec<bool>, Error> {
         let mut effects = Effects::default();
         let arrived = key::with_job_queue(context, self.key, |queue| {
             let mut arrived = Vec::with_capacity(views.len());
@@ -163,7 +168,7 @@ impl Destination {
         Ok(arrived)
     }
 
-    fn write(&self, view: &View<'_>, arguments: &mut Arguments) {
+    fn write(&self, view: &View<'_>, arguments: &mut Arguments<'_>) {
         if self.form == Form::Json || self.verb == Verb::ZAdd {
             arguments.bytes(&json::of_job(view));
         } else {

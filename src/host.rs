@@ -27,7 +27,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 fn api<T>(function: Option<T>) -> T {
     match function {
         Some(function) => function,
-        None => panic!("this server lacks a function of the module API that every server since Redis 6.2 has"),
+        None => {
+            panic!("this server lacks a function of the module API that every server since Redis 6.2 has")
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::host::{Context, Key, Kind, Text};
 
 /// Opens `name` as a job queue, which may be missing: [`Key::queue`] tells. Refuses every other type.
-pub fn job_queue(context: &Context, name: Text) -> Result<Key, Error> {
+pub fn job_queue(context: &Context<'_>, name: Text) -> Result<Key, Error> {
     let key = Key::open(context, name);
     match key.kind() {
         Kind::Missing | Kind::Queue => Ok(key),
@@ -17,7 +17,7 @@ pub fn job_queue(context: &Context, name: Text) -> Result<Key, Error> {
 
 /// Runs `change` on the job queue `name`, which is made if it is missing and `change` succeeds.
 pub fn with_job_queue<T>(
-    context: &Context,
+    context: &Context<'_>,
     name: Text,
     change: impl FnOnce(&mut Queue) -> Result<T, Error>,
 ) -> Result<T, Error> {

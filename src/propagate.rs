@@ -2,14 +2,14 @@
 
 use dq_engine::effect::{Effects, VERSION, Words};
 
-use crate::host::{Arguments, Context, Text};
+use crate::host::{Context, Text};
 
 /// Sends `effects` as one `DQ.APPLY`. Does nothing, so that nothing counts as changed, if there are none.
-pub fn effects(context: &Context, key: Text, effects: &Effects<'_>) {
+pub fn effects(context: &Context<'_>, key: Text, effects: &Effects<'_>) {
     if effects.is_empty() {
         return;
     }
-    let mut arguments = Arguments::of(key);
+    let mut arguments = context.arguments(key);
     arguments.number(VERSION);
     for effect in &effects.0 {
         effect.write(&mut arguments);

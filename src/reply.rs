@@ -10,7 +10,7 @@ use crate::host::Context;
 const TOKEN_DIGITS: usize = 20;
 
 /// The reply to a claim: an array of `[id, message, attempt, due, receipt]`.
-pub struct Deliveries<'a>(pub &'a Context);
+pub struct Deliveries<'a>(pub &'a Context<'a>);
 
 impl Deliver for Deliveries<'_> {
     fn expect(&mut self, count: usize) {
@@ -32,7 +32,7 @@ impl Deliver for Deliveries<'_> {
 }
 
 /// Replies with a job as a map; what does not apply is null.
-pub fn job(context: &Context, view: &View<'_>) {
+pub fn job(context: &Context<'_>, view: &View<'_>) {
     let number = |name: &str, number: Option<u64>| {
         context.reply_bytes(name.as_bytes());
         number.map_or_else(|| context.reply_null(), |number| context.reply_integer(number));
@@ -61,7 +61,7 @@ pub fn job(context: &Context, view: &View<'_>) {
 }
 
 /// Replies with the receipt of a delivery: `<token>-<id>`.
-fn receipt(context: &Context, token: Token, id: IdRef<'_>) {
+fn receipt(context: &Context<'_>, token: Token, id: IdRef<'_>) {
     let mut place = [0; TOKEN_DIGITS + 1 + ID_MAX];
     let mut digits = itoa::Buffer::new();
     let id = id.text();

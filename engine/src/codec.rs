@@ -16,7 +16,6 @@ pub const HEADER: u8 = b'H';
 pub const JOBS: u8 = b'J';
 
 const STANDINGS: [Standing; 4] = [Standing::Waiting, Standing::Leased, Standing::LastLease, Standing::Dead];
-const REASONS: [Reason; 4] = [Reason::Nacked, Reason::Rejected, Reason::LeaseExpired, Reason::Conflict];
 
 /// Of a job's first byte: which of the following there are. The two lowest bits are its standing.
 const HAS_PRIORITY: u8 = 1 << 2;
@@ -85,7 +84,7 @@ impl Writer {
             job.expires().map(|at| at.0),
             delivery.map(|extra| extra.token),
             delivery.map(|extra| extra.due.0),
-            reason.map(|reason| u64::from(code_of(&REASONS, reason))),
+            reason.map(|reason| u64::from(code_of(&Reason::ALL, reason))),
         ];
         optional.into_iter().flatten().for_each(|number| self.number(number));
         if let Some(text) = error {
@@ -160,7 +159,8 @@ impl<'a> Reader<'a> {
     fn string(&mut self) -> Result<&'a [u8], EffectFault> {
         let length = self.number()?;
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let string = usize::try_from(length).ok().and_then(|length| rest.get(..length)).ok_or(self.damaged())?;
+        let string =
+            usize::try_from(length).ok().and_then(|length| rest.get(..length)).ok_or(self.damaged())?;
         self.at += string.len();
         Ok(string)
     }
@@ -190,8 +190,8 @@ impl<'a> Reader<'a> {
             (extra.token, extra.due) = (self.number()?, self.time()?);
         }
         if flags & HAS_REASON != 0 {
-            let code = self.number_up_to(REASONS.len() as u64 - 1)?;
-            extra.reason = REASONS.get(code as usize).copied();
+            let code = self.number_up_to(Reason::ALL.len() as u64 - 1)?;
+            extra.reason = Reason::ALL.get(code as usize).copied();
         }
         if flags & HAS_ERROR != 0 {
             let text = self.string()?;

@@ -4,9 +4,13 @@
 //! the tests hand them to `Queue::apply`, which decides nothing. Their words are a stored format (docs/format.md):
 //! a change of meaning needs a new [`VERSION`].
 
+mod parse;
 mod words;
 
-pub use words::{POLICY_NUMBERS, Words, parse, parse_digits, policy_from, policy_numbers};
+pub use parse::{parse, parse_digits};
+pub use words::{WORDS, Word, Words};
+
+use smallvec::{SmallVec, smallvec};
 
 use crate::id::{Id, IdRef};
 use crate::job::{Reason, Token};
@@ -20,6 +24,9 @@ pub const FOREVER: UnixMs = UnixMs(UnixMs::MAX.0 + 1);
 /// The largest token that is accepted from outside, so that there is always a next one.
 pub const TOKEN_MAX: Token = u64::MAX - (1 << 40);
 
+/// Ids, the first of which needs no allocation: most commands name one job.
+pub type Ids = SmallVec<[Id; 1]>;
+
 /// One thing that happened to a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect<'a> {
@@ -32,21 +39,21 @@ pub enum Effect<'a> {
         /// The claim.
         token: Token,
         /// Which jobs.
-        ids: Vec<Id>,
+        ids: Ids,
     },
     /// Jobs left the queue.
     Remove {
         /// Why.
         cause: Cause,
         /// Which jobs.
-        ids: Vec<Id>,
+        ids: Ids,
     },
     /// Leases end at another time.
     Extend {
         /// When.
         until: UnixMs,
         /// Of which jobs.
-        ids: Vec<Id>,
+        ids: Ids,
     },
     /// A claimed job was given back.
     Release {
@@ -87,7 +94,7 @@ pub enum Effect<'a> {
         /// When they are due.
         due: UnixMs,
         /// Which jobs.
-        ids: Vec<Id>,
+        ids: Ids,
     },
     /// The queue has another policy.
     Policy(Policy),
@@ -135,7 +142,7 @@ pub enum Cause {
 
 /// What the effects of one command are collected in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Effects<'a>(pub Vec<Effect<'a>>);
+pub struct Effects<'a>(pub SmallVec<[Effect<'a>; 1]>);
 
 impl Effects<'_> {
     /// Tells whether nothing happened.
@@ -148,7 +155,7 @@ impl Effects<'_> {
     pub fn removed(&mut self, cause: Cause, id: Id) {
         match self.0.last_mut() {
             Some(Effect::Remove { cause: last, ids }) if *last == cause => ids.push(id),
-            _ => self.0.push(Effect::Remove { cause, ids: vec![id] }),
+            _ => self.0.push(Effect::Remove { cause, ids: smallvec![id] }),
         }
     }
 }

@@ -70,7 +70,11 @@ impl fmt::Display for EffectFault {
             EffectFault::Missing(what) => write!(f, "effect lacks its argument '{what}'"),
             EffectFault::Number(what) => write!(f, "effect has a '{what}' that is not a number in its range"),
             EffectFault::NoSuchJob(id) => {
-                write!(f, "effect names a job that is not there or not in a fitting state: '{}'", printable(id))
+                write!(
+                    f,
+                    "effect names a job that is not there or not in a fitting state: '{}'",
+                    printable(id)
+                )
             }
             EffectFault::Damaged { at } => write!(f, "chunk is damaged at byte {at}"),
             EffectFault::LoadNotAlone => write!(f, "effect LOAD must be the only one of its command"),

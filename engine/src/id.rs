@@ -156,36 +156,48 @@ impl fmt::Debug for Id {
     }
 }
 
+/// Where the two digits of each byte stand in the text of a UUID.
+const DIGITS: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+const HEX: &[u8; 16] = b"0123456789abcdef";
+/// The value of each lower-case hexadecimal digit; 255 for what is none.
+#[allow(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+const HEX_VALUES: [u8; 256] = {
+    let mut values = [255; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[HEX[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+};
+
 fn parse_uuid(text: &[u8]) -> Option<[u8; 16]> {
     let text: &[u8; UUID_TEXT] = text.try_into().ok()?;
     if HYPHENS.iter().any(|&at| text.get(at) != Some(&b'-')) {
         return None;
     }
+    let value = |at: usize| text.get(at).and_then(|&digit| HEX_VALUES.get(usize::from(digit)).copied());
     let mut uuid = [0; 16];
-    let mut digits = text.iter().enumerate().filter(|(at, _)| !HYPHENS.contains(at)).map(|(_, &c)| c);
-    for byte in &mut uuid {
-        *byte = hex_value(digits.next()?)? << 4 | hex_value(digits.next()?)?;
+    let mut seen = 0;
+    for (byte, at) in uuid.iter_mut().zip(DIGITS) {
+        let (high, low) = (value(at)?, value(at + 1)?);
+        seen |= high | low;
+        *byte = high << 4 | low;
     }
-    Some(uuid)
+    (seen < 16).then_some(uuid)
 }
 
-fn hex_value(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
+fn write_uuid(uuid: &[u8; 16], text: &mut [u8; UUID_TEXT]) {
+    text.fill(b'-');
+    for (byte, at) in uuid.iter().zip(DIGITS) {
+        if let Some([high, low]) = text.get_mut(at..at + 2) {
+            (*high, *low) = (hex_digit(byte >> 4), hex_digit(byte & 15));
+        }
     }
 }
 
 fn hex_digit(value: u8) -> u8 {
-    if value < 10 { b'0' + value } else { b'a' + (value - 10) }
-}
-
-fn write_uuid(uuid: &[u8; 16], text: &mut [u8; UUID_TEXT]) {
-    let mut nibbles = uuid.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    for (at, place) in text.iter_mut().enumerate() {
-        *place = if HYPHENS.contains(&at) { b'-' } else { hex_digit(nibbles.next().unwrap_or(0)) };
-    }
+    HEX.get(usize::from(value)).copied().unwrap_or(b'0')
 }
 
 #[cfg(test)]

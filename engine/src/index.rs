@@ -19,7 +19,7 @@ const SHARD_MAX: usize = 448;
 const DEPTH_MAX: u8 = 24;
 
 /// Maps ids to slots.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Index {
     hasher: RandomState,
     /// For each value of the first `depth` bits of a hash: the number of its shard.
@@ -29,7 +29,11 @@ pub struct Index {
     len: usize,
 }
 
-#[derive(Debug, Default)]
+/// The hash of an id, of one index.
+#[derive(Clone, Copy, Debug)]
+pub struct Hash(u32);
+
+#[derive(Clone, Debug, Default)]
 struct Shard {
     /// How many first bits all hashes here have in common.
     depth: u8,
@@ -49,18 +53,30 @@ impl Index {
         self.len
     }
 
+    /// Tells whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Returns the hash of an id, by which it is found, inserted and removed.
+    #[must_use]
+    pub fn hash(&self, id: IdRef<'_>) -> Hash {
+        Hash((self.hasher.hash_one(id) >> 32) as u32)
+    }
+
     /// Finds the slot for which `is_it` holds among those whose id has this hash. O(1).
     #[must_use]
-    pub fn find(&self, id: IdRef<'_>, is_it: impl Fn(Slot) -> bool) -> Option<Slot> {
-        let hash = self.hash(id);
+    pub fn find(&self, hash: Hash, is_it: impl Fn(Slot) -> bool) -> Option<Slot> {
+        let hash = hash.0;
         let shard = self.shards.get(self.shard_of(hash)?)?;
         let entry = shard.table.find(spread(hash), |entry| entry.hash == hash && is_it(entry.slot))?;
         Some(entry.slot)
     }
 
     /// Adds an entry; its id must not be there. O(1), at worst the split of one shard.
-    pub fn insert(&mut self, id: IdRef<'_>, slot: Slot) {
-        let hash = self.hash(id);
+    pub fn insert(&mut self, hash: Hash, slot: Slot) {
+        let hash = hash.0;
         if self.directory.is_empty() {
             self.directory.push(0);
             self.shards.push(Shard::default());
@@ -74,9 +90,9 @@ impl Index {
         }
     }
 
-    /// Removes the entry of `slot`, whose id is `id`. O(1).
-    pub fn remove(&mut self, id: IdRef<'_>, slot: Slot) {
-        let hash = self.hash(id);
+    /// Removes the entry of `slot`, whose id has this hash. O(1).
+    pub fn remove(&mut self, hash: Hash, slot: Slot) {
+        let hash = hash.0;
         let Some(shard) = self.shard_of(hash).and_then(|number| self.shards.get_mut(number)) else { return };
         let Ok(found) = shard.table.find_entry(spread(hash), |entry| entry.slot == slot) else { return };
         found.remove();
@@ -89,10 +105,6 @@ impl Index {
             let half = shard.table.capacity() / 2;
             shard.table.shrink_to(half, |entry| spread(entry.hash));
         }
-    }
-
-    fn hash(&self, id: IdRef<'_>) -> u32 {
-        (self.hasher.hash_one(id) >> 32) as u32
     }
 
     fn shard_of(&self, hash: u32) -> Option<usize> {
@@ -159,15 +171,15 @@ mod tests {
     fn what_was_inserted_is_found_until_it_is_removed_however_often_shards_split() {
         let mut index = Index::default();
         for n in 0..20_000 {
-            index.insert(IdRef::of(&key(n)), Slot(n));
+            index.insert(index.hash(IdRef::of(&key(n))), Slot(n));
         }
         assert!(index.shards.len() > 20_000 / SHARD_MAX);
         assert!(index.shards.iter().all(|shard| shard.table.len() <= SHARD_MAX));
         for n in (0..20_000).step_by(2) {
-            index.remove(IdRef::of(&key(n)), Slot(n));
+            index.remove(index.hash(IdRef::of(&key(n))), Slot(n));
         }
         for n in 0..20_000 {
-            let found = index.find(IdRef::of(&key(n)), |slot| slot == Slot(n));
+            let found = index.find(index.hash(IdRef::of(&key(n))), |slot| slot == Slot(n));
             assert_eq!(found, (n % 2 == 1).then_some(Slot(n)));
         }
         assert_eq!(index.len(), 10_000);
@@ -177,10 +189,10 @@ mod tests {
     fn an_emptied_index_keeps_no_memory() {
         let mut index = Index::default();
         for n in 0..5_000 {
-            index.insert(IdRef::of(&key(n)), Slot(n));
+            index.insert(index.hash(IdRef::of(&key(n))), Slot(n));
         }
         for n in 0..5_000 {
-            index.remove(IdRef::of(&key(n)), Slot(n));
+            index.remove(index.hash(IdRef::of(&key(n))), Slot(n));
         }
         assert_eq!((index.len(), index.shards.capacity(), index.directory.capacity()), (0, 0, 0));
     }

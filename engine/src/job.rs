@@ -95,6 +95,9 @@ impl State {
 }
 
 impl Reason {
+    /// Every reason.
+    pub const ALL: [Reason; 4] = [Reason::Nacked, Reason::Rejected, Reason::LeaseExpired, Reason::Conflict];
+
     /// The words that clients see.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -152,9 +155,10 @@ impl Job {
     /// The bytes that this job owns outside its record.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        let extra = self.extra.as_ref().map_or(0, |extra| {
-            size_of::<Extra>() + extra.error.as_ref().map_or(0, |text| text.len())
-        });
+        let extra = self
+            .extra
+            .as_ref()
+            .map_or(0, |extra| size_of::<Extra>() + extra.error.as_ref().map_or(0, |text| text.len()));
         self.id.heap_bytes() + self.message.len() + extra
     }
 

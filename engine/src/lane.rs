@@ -12,7 +12,7 @@ use crate::time::UnixMs;
 use crate::timeline::{Entry, Key, Mortal, Timeline, Walk};
 
 /// The deliverable jobs of one priority.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Lane {
     /// The priority.
     pub priority: u8,

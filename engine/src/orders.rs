@@ -11,7 +11,7 @@ use crate::time::UnixMs;
 use crate::timeline::{Key, Timeline};
 
 /// The orders of a queue.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Orders {
     /// The highest priority first; none is empty.
     lanes: Vec<Lane>,
@@ -102,12 +102,7 @@ impl Orders {
             due += lane.rank(now);
         }
         // Whatever has expired stands in a lane at a time that is not after its expiry (I5), so it was counted above.
-        Census {
-            waiting: waiting - expired,
-            due: due - expired,
-            claimed,
-            dead: self.dead.len() + exhausted,
-        }
+        Census { waiting: waiting - expired, due: due - expired, claimed, dead: self.dead.len() + exhausted }
     }
 
     /// Returns the waiting jobs, expired and lapsed ones left out or in as at `now`, by visible time. O(log n) to start.

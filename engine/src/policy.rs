@@ -40,6 +40,48 @@ impl Policy {
         ttl: Millis::ZERO,
     };
 
+    /// How many numbers make a policy.
+    pub const NUMBERS: usize = 8;
+
+    /// Returns the policy as numbers, in the order in which they are stored; 0 is "none" or "unlimited".
+    #[must_use]
+    pub fn numbers(&self) -> [u64; Policy::NUMBERS] {
+        [
+            self.lease.0,
+            self.max_attempts.map_or(0, u64::from),
+            self.backoff.base.0,
+            u64::from(self.backoff.factor),
+            self.backoff.max.0,
+            u64::from(self.backoff.jitter_percent),
+            self.dead_max.map_or(0, |most| most.saturating_add(1)),
+            self.ttl.0,
+        ]
+    }
+
+    /// Reads a policy from its numbers; `None` if one is out of its range.
+    #[must_use]
+    pub fn from_numbers(numbers: [u64; Policy::NUMBERS]) -> Option<Policy> {
+        let [lease, attempts, base, factor, max, jitter, dead_max, ttl] = numbers;
+        let durations = [lease, base, max, ttl];
+        let in_range = durations.iter().all(|&ms| ms <= Millis::MAX.0) && (1..=100).contains(&factor);
+        if !in_range || jitter > 100 {
+            return None;
+        }
+        let attempts = u16::try_from(attempts).ok()?;
+        Some(Policy {
+            lease: Millis(lease),
+            max_attempts: (attempts != 0).then_some(attempts),
+            backoff: Backoff {
+                base: Millis(base),
+                factor: factor as u8,
+                max: Millis(max),
+                jitter_percent: jitter as u8,
+            },
+            dead_max: dead_max.checked_sub(1),
+            ttl: Millis(ttl),
+        })
+    }
+
     /// Tells whether a job that was claimed `attempts` times may not be claimed again.
     #[must_use]
     pub fn is_exhausted(&self, attempts: u32) -> bool {

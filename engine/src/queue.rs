@@ -15,7 +15,7 @@ mod settle;
 mod store;
 mod tidy;
 
-pub use deliver::{Claim, Deliver, Delivery, Limit};
+pub use deliver::{Claim, Deliver, Delivery, Limit, Picked};
 pub use push::{Outcome, Push, Replace, When};
 pub use read::Info;
 pub use settle::{Nack, Receipt};
@@ -24,7 +24,7 @@ pub use store::Loaded;
 use crate::effect::{Cause, Effect, Effects, Put};
 use crate::error::Refusal;
 use crate::id::{Id, IdRef};
-use crate::index::Index;
+use crate::index::{Hash, Index};
 use crate::job::{Job, Reason, Standing, State, Token};
 use crate::orders::Orders;
 use crate::policy::Policy;
@@ -32,7 +32,7 @@ use crate::slots::{Slot, Slots};
 use crate::time::UnixMs;
 
 /// A queue of jobs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Queue {
     jobs: Slots,
     index: Index,
@@ -98,7 +98,8 @@ impl Counters {
     /// Reads the counters from their numbers in stored order.
     #[must_use]
     pub fn from_numbers(numbers: [u64; 11]) -> Self {
-        let [pushed, claimed, acked, nacked, lapsed, expired, died, dropped, moved, cancelled, purged] = numbers;
+        let [pushed, claimed, acked, nacked, lapsed, expired, died, dropped, moved, cancelled, purged] =
+            numbers;
         Counters { pushed, claimed, acked, nacked, lapsed, expired, died, dropped, moved, cancelled, purged }
     }
 }
@@ -111,7 +112,11 @@ impl Queue {
     }
 
     fn find(&self, id: IdRef<'_>) -> Option<Slot> {
-        self.index.find(id, |slot| self.jobs.get(slot).is_some_and(|job| job.id.as_ref() == id))
+        self.find_hashed(id, self.index.hash(id))
+    }
+
+    fn find_hashed(&self, id: IdRef<'_>, hash: Hash) -> Option<Slot> {
+        self.index.find(hash, |slot| self.jobs.get(slot).is_some_and(|job| job.id.as_ref() == id))
     }
 
     /// Finds the job of `id` as it is at `now`; one whose time to live is over is not there.
@@ -128,8 +133,9 @@ impl Queue {
         sequence
     }
 
-    /// Puts a job in, or in the place of the one with its id. Whatever receipt that had is not current any more.
-    fn put(&mut self, put: &Put<'_>) -> Result<(), Refusal> {
+    /// Puts a job in, or in the place of the one with its id, which has this hash. Whatever receipt that had is not
+    /// current any more.
+    fn put(&mut self, put: &Put<'_>, hash: Hash) -> Result<(), Refusal> {
         let sequence = self.take_sequence();
         let fresh = |id: Id| {
             let mut job = Job {
@@ -147,13 +153,13 @@ impl Queue {
             }
             job
         };
-        match self.find(put.id) {
+        match self.find_hashed(put.id, hash) {
             Some(slot) => self.restand(slot, |job| *job = fresh(job.id.clone())),
             None => {
                 let job = fresh(put.id.to_id());
                 self.heap_bytes += job.heap_bytes();
                 let slot = self.jobs.insert(job).map_err(|_| Refusal::QueueFull)?;
-                self.index.insert(put.id, slot);
+                self.index.insert(hash, slot);
                 self.stand(slot);
             }
         }
@@ -246,7 +252,7 @@ impl Queue {
         }
         let job = self.jobs.remove(slot)?;
         self.orders.remove(&job);
-        self.index.remove(job.id.as_ref(), slot);
+        self.index.remove(self.index.hash(job.id.as_ref()), slot);
         self.heap_bytes -= job.heap_bytes();
         *match cause {
             Cause::Claimed => &mut self.counters.claimed,

@@ -14,7 +14,7 @@ const CHUNKS_MAX: usize = 1 << (32 - CHUNK_BITS);
 const NO_CELL: u16 = u16::MAX;
 
 /// The records of a queue.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Slots {
     chunks: Vec<Chunk>,
     /// The chunks that have room: each once, the one to fill next at the end.
@@ -22,14 +22,14 @@ pub struct Slots {
     len: usize,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Chunk {
     cells: Vec<Cell>,
     used: u16,
     first_free: u16,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Cell {
     Used(Job),
     Free { next: u16 },
@@ -40,6 +40,12 @@ impl Slots {
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// Tells whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// Places a record. O(1). Gives the record back if 2^32 - 1 are there.

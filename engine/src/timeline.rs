@@ -15,7 +15,7 @@ pub use walk::Walk;
 
 use crate::slots::Slot;
 use crate::time::UnixMs;
-use node::{Child, Node};
+use node::{Inner, Node};
 
 /// A place in an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -76,7 +76,7 @@ impl Entry for Mortal {
 }
 
 /// The order.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Timeline<E: Copy> {
     root: Option<Node<E>>,
     len: usize,
@@ -113,8 +113,8 @@ impl<E: Entry> Timeline<E> {
             Err(node::Occupied) => return false,
             Ok(None) => {}
             Ok(Some(right)) => {
-                let left = std::mem::replace(root, Node::Inner(Vec::new()));
-                *root = Node::Inner(vec![Child::of(left), right]);
+                let left = std::mem::replace(root, Node::Leaf(Vec::new()));
+                *root = Node::Inner(Inner::of_halves(left, right));
             }
         }
         self.len += 1;

@@ -27,7 +27,7 @@ impl Command for Ack {
         arguments: &[KEY, Argument::new(c"receipt", ArgumentKind::Text).multiple()],
     };
 
-    fn run(context: &Context, words: &[Text]) -> Result<(), Error> {
+    fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
         let (name, receipts) = parse(words)?;
         let mut key = key::job_queue(context, name)?;
         let now = clock::now(context).now;

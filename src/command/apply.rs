@@ -32,7 +32,7 @@ impl Command for Apply {
         ],
     };
 
-    fn run(context: &Context, words: &[Text]) -> Result<(), Error> {
+    fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
         let mut args = Args::new(words);
         let (name, version) = (args.next("key")?, args.next("version")?);
         if parse_digits(version.bytes()) != Some(VERSION) {

@@ -27,7 +27,7 @@ impl Command for Cancel {
         arguments: &[KEY, Argument::new(c"id", ArgumentKind::Text).multiple()],
     };
 
-    fn run(context: &Context, words: &[Text]) -> Result<(), Error> {
+    fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
         let (name, ids) = parse(words)?;
         let mut key = key::job_queue(context, name)?;
         let now = clock::now(context).now;

@@ -26,21 +26,18 @@ struct Request {
 impl Command for Claim {
     const SPEC: Spec = Spec {
         name: c"DQ.CLAIM",
-        summary: c"Takes due jobs in one atomic step, for good or, with a lease, until they are acknowledged.",
+        summary:
+            c"Takes due jobs in one atomic step, for good or, with a lease, until they are acknowledged.",
         complexity: c"O(M*log(N)) with M being the number of jobs taken and N the number in the queue.",
         arity: -2,
         flags: c"write fast",
         access: Access::Ordinary,
         tips: c"nondeterministic_output",
         keys: &[KeyUse::AccessDelete],
-        arguments: &[
-            KEY,
-            COUNT,
-            Argument::after(c"LEASE", c"lease", ArgumentKind::Integer).optional(),
-        ],
+        arguments: &[KEY, COUNT, Argument::after(c"LEASE", c"lease", ArgumentKind::Integer).optional()],
     };
 
-    fn run(context: &Context, words: &[Text]) -> Result<(), Error> {
+    fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
         let request = parse(words)?;
         let mut key = key::job_queue(context, request.key)?;
         let Some(queue) = key.queue() else {

@@ -24,7 +24,7 @@ impl Command for Get {
         arguments: &[KEY, Argument::new(c"id", ArgumentKind::Text)],
     };
 
-    fn run(context: &Context, words: &[Text]) -> Result<(), Error> {
+    fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
         let mut args = Args::new(words);
         let (name, id) = (args.next("key")?, args.id()?);
         args.finish()?;

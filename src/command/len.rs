@@ -23,7 +23,7 @@ impl Command for Len {
         arguments: &[KEY],
     };
 
-    fn run(context: &Context, words: &[Text]) -> Result<(), Error> {
+    fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
         let mut args = Args::new(words);
         let name = args.next("key")?;
         args.finish()?;

@@ -66,7 +66,7 @@ impl Command for Move {
         ],
     };
 
-    fn run(context: &Context, words: &[Text]) -> Result<(), Error> {
+    fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
         let request = parse(words)?;
         let mut key = key::job_queue(context, request.source)?;
         request.destination.check_type(context)?;
@@ -80,7 +80,7 @@ impl Command for Move {
 }
 
 /// Moves what is due; returns how many jobs arrived. The destination is written first: what it did not take stays.
-fn move_due(context: &Context, request: &Request, queue: &mut Queue) -> Result<usize, Error> {
+fn move_due(context: &Context<'_>, request: &Request, queue: &mut Queue) -> Result<usize, Error> {
     let now = clock::now(context).now;
     let ahead = now.after(request.ahead).unwrap_or(UnixMs::MAX);
     let limit = Limit { count: request.count, bytes: config::max_reply_bytes() };
@@ -122,7 +122,8 @@ fn parse(words: &[Text]) -> Result<Request, Error> {
     if source.is(destination) {
         return Err(Error::Conflict("source and destination must be different keys"));
     }
-    let (verb, count) = (verb.unwrap_or(Verb::RPush), count.unwrap_or(COUNT_DEFAULT.min(config::max_count())));
+    let (verb, count) =
+        (verb.unwrap_or(Verb::RPush), count.unwrap_or(COUNT_DEFAULT.min(config::max_count())));
     check_words(verb, most, count, json)?;
     let form = if json { Form::Json } else { Form::Message };
     let destination = Destination { key: destination, verb, form, most };

@@ -68,7 +68,7 @@ impl Command for MPush {
         ],
     };
 
-    fn run(context: &Context, words: &[Text]) -> Result<(), Error> {
+    fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
         let request = parse(words)?;
         let instant = clock::now(context);
         let jobs = jobs(&request, instant)?;

@@ -54,7 +54,7 @@ impl Command for Push {
         ],
     };
 
-    fn run(context: &Context, words: &[Text]) -> Result<(), Error> {
+    fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
         let request = parse(words)?;
         let instant = clock::now(context);
         let id = request.id.unwrap_or_else(|| IdRef::Uuid(clock::new_id(instant)));

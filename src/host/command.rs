@@ -17,7 +17,7 @@ pub trait Command {
 
     /// Runs it. `words` are its arguments after its name, as many as [`Spec::arity`] asks for. An error is replied, and
     /// means that nothing was changed.
-    fn run(context: &Context, words: &[Text]) -> Result<(), Error>;
+    fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error>;
 }
 
 /// What the server is told of a command: `COMMAND INFO`, `COMMAND DOCS`, ACL rules and cluster clients read it.
@@ -149,18 +149,16 @@ unsafe extern "C" fn dispatch<C: Command>(
     words: *mut *mut raw::RedisModuleString,
     count: c_int,
 ) -> c_int {
-    let context = Context(context);
+    // SAFETY: the server hands over `count` strings; `Text` is a transparent wrapper of a pointer to one.
+    let words = unsafe { std::slice::from_raw_parts(words.cast::<Text>(), count as usize) };
+    let words = words.get(1..).unwrap_or_default();
+    let context = Context::new(context, words);
     let done = guard(false, || {
-        // SAFETY: the server hands over `count` strings; `Text` is a transparent wrapper of a pointer to one.
-        let words = unsafe { std::slice::from_raw_parts(words.cast::<Text>(), count as usize) };
         let enough = if C::SPEC.arity < 0 { count >= -C::SPEC.arity } else { count == C::SPEC.arity };
-        match words.split_first() {
-            Some((_, words)) if enough => {
-                if let Err(error) = C::run(&context, words) {
-                    context.reply_error(&error.to_string());
-                }
-            }
-            _ => context.reply_wrong_arity(),
+        if !enough {
+            context.reply_wrong_arity();
+        } else if let Err(error) = C::run(&context, words) {
+            context.reply_error(&error.to_string());
         }
         true
     });
@@ -194,7 +192,8 @@ impl Entry {
 
 /// The flags; where a module cannot name ACL categories, a dangerous command needs the flag that implies them.
 fn flags_of(spec: &Spec) -> Cow<'static, CStr> {
-    let by_flag = spec.access == Access::Dangerous && unsafe { raw::RedisModule_SetCommandACLCategories }.is_none();
+    let by_flag =
+        spec.access == Access::Dangerous && unsafe { raw::RedisModule_SetCommandACLCategories }.is_none();
     if !by_flag {
         return Cow::Borrowed(spec.flags);
     }

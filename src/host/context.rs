@@ -4,90 +4,111 @@ use std::ffi::{CStr, CString, c_long};
 
 use redis_module::raw;
 
-use super::arguments::Arguments;
 use super::api;
+use super::arguments::Arguments;
 use super::text::Text;
 
 /// The server, as a running command sees it.
-pub struct Context(pub(super) *mut raw::RedisModuleCtx);
+pub struct Context<'a> {
+    pub(super) raw: *mut raw::RedisModuleCtx,
+    /// The arguments of the command, after its name.
+    words: &'a [Text],
+}
 
-impl Context {
+impl<'a> Context<'a> {
+    pub(super) fn new(raw: *mut raw::RedisModuleCtx, words: &'a [Text]) -> Self {
+        Context { raw, words }
+    }
+
+    /// Begins the arguments of a command to be sent with `first`, such as a key. What the running command was given is
+    /// passed on without a copy.
+    #[must_use]
+    pub fn arguments(&self, first: Text) -> Arguments<'a> {
+        Arguments::new(first, self.words)
+    }
+
     /// Replies with an array of `length` elements, which must follow.
     pub fn reply_array(&self, length: usize) {
         // SAFETY: the context is that of the running command, here and below.
-        unsafe { api(raw::RedisModule_ReplyWithArray)(self.0, length as c_long) };
+        unsafe { api(raw::RedisModule_ReplyWithArray)(self.raw, length as c_long) };
     }
 
     /// Replies with a map of `length` pairs, which must follow: an array of twice as many under RESP2 and on servers
     /// that know no maps.
     pub fn reply_map(&self, length: usize) {
         match unsafe { raw::RedisModule_ReplyWithMap } {
-            Some(reply) => unsafe { reply(self.0, length as c_long) },
-            None => unsafe { api(raw::RedisModule_ReplyWithArray)(self.0, 2 * length as c_long) },
+            Some(reply) => unsafe { reply(self.raw, length as c_long) },
+            None => unsafe { api(raw::RedisModule_ReplyWithArray)(self.raw, 2 * length as c_long) },
         };
     }
 
     /// Replies with bytes.
     pub fn reply_bytes(&self, bytes: &[u8]) {
         unsafe {
-            api(raw::RedisModule_ReplyWithStringBuffer)(self.0, bytes.as_ptr().cast(), bytes.len());
+            api(raw::RedisModule_ReplyWithStringBuffer)(self.raw, bytes.as_ptr().cast(), bytes.len());
         }
     }
 
     /// Replies with an integer.
     pub fn reply_integer(&self, integer: u64) {
         let integer = i64::try_from(integer).unwrap_or(i64::MAX);
-        unsafe { api(raw::RedisModule_ReplyWithLongLong)(self.0, integer) };
+        unsafe { api(raw::RedisModule_ReplyWithLongLong)(self.raw, integer) };
     }
 
     /// Replies with null.
     pub fn reply_null(&self) {
-        unsafe { api(raw::RedisModule_ReplyWithNull)(self.0) };
+        unsafe { api(raw::RedisModule_ReplyWithNull)(self.raw) };
     }
 
     /// Replies with `OK`.
     pub fn reply_ok(&self) {
-        unsafe { api(raw::RedisModule_ReplyWithSimpleString)(self.0, c"OK".as_ptr()) };
+        unsafe { api(raw::RedisModule_ReplyWithSimpleString)(self.raw, c"OK".as_ptr()) };
     }
 
     /// Replies with an error. What could break the protocol is escaped.
     pub fn reply_error(&self, message: &str) {
         let message = c_string(message);
-        unsafe { api(raw::RedisModule_ReplyWithError)(self.0, message.as_ptr()) };
+        unsafe { api(raw::RedisModule_ReplyWithError)(self.raw, message.as_ptr()) };
     }
 
     /// Replies that the number of arguments is wrong.
     pub fn reply_wrong_arity(&self) {
-        unsafe { api(raw::RedisModule_WrongArity)(self.0) };
+        unsafe { api(raw::RedisModule_WrongArity)(self.raw) };
     }
 
     /// Sends a command to replicas and the AOF in place of the running one.
-    pub fn replicate(&self, command: &CStr, arguments: &Arguments) {
+    pub fn replicate(&self, command: &CStr, arguments: &Arguments<'_>) {
         let raw = arguments.raw();
         // SAFETY: the format says that a vector and its length follow.
         unsafe {
-            api(raw::RedisModule_Replicate)(self.0, command.as_ptr(), c"v".as_ptr(), raw.as_ptr(), raw.len());
+            api(raw::RedisModule_Replicate)(
+                self.raw,
+                command.as_ptr(),
+                c"v".as_ptr(),
+                raw.as_ptr(),
+                raw.len(),
+            );
         }
     }
 
     /// Sends the running command to replicas and the AOF as it came.
     pub fn replicate_verbatim(&self) {
-        unsafe { api(raw::RedisModule_ReplicateVerbatim)(self.0) };
+        unsafe { api(raw::RedisModule_ReplicateVerbatim)(self.raw) };
     }
 
     /// Tells watchers and caching clients that `key` was changed.
     pub fn signal_modified(&self, key: Text) {
-        unsafe { api(raw::RedisModule_SignalModifiedKey)(self.0, key.0) };
+        unsafe { api(raw::RedisModule_SignalModifiedKey)(self.raw, key.0) };
     }
 
     /// Runs a command of the server, and replicates it as the server does. The reply, if it is an error, is returned
     /// as one.
-    pub fn call(&self, command: &CStr, arguments: &Arguments) -> Result<(), String> {
+    pub fn call(&self, command: &CStr, arguments: &Arguments<'_>) -> Result<(), String> {
         let raw = arguments.raw();
         // SAFETY: the format says that a vector and its length follow; the reply is freed once.
         unsafe {
             let reply = api(raw::RedisModule_Call)(
-                self.0,
+                self.raw,
                 command.as_ptr(),
                 c"!v".as_ptr(),
                 raw.as_ptr(),
@@ -117,12 +138,7 @@ impl Context {
         let message = c_string(message);
         // SAFETY: the format takes one string.
         unsafe {
-            api(raw::RedisModule_Log)(
-                self.0,
-                c"warning".as_ptr(),
-                c"%s".as_ptr(),
-                message.as_ptr(),
-            );
+            api(raw::RedisModule_Log)(self.raw, c"warning".as_ptr(), c"%s".as_ptr(), message.as_ptr());
         }
     }
 }

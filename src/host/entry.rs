@@ -66,7 +66,7 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
 }
 
 fn load(raw_context: *mut raw::RedisModuleCtx, words: &[Text]) -> bool {
-    let context = Context(raw_context);
+    let context = Context::new(raw_context, &[]);
     let words: Vec<&[u8]> = words.iter().map(|word| word.bytes()).collect();
     if let Err(message) = (MODULE.configure)(&words) {
         context.log_warning(&message);
@@ -76,11 +76,7 @@ fn load(raw_context: *mut raw::RedisModuleCtx, words: &[Text]) -> bool {
     set_options(raw_context);
     // SAFETY: the callback is static.
     unsafe {
-        api(raw::RedisModule_SubscribeToServerEvent)(
-            raw_context,
-            ROLE_CHANGED,
-            Some(role_changed),
-        );
+        api(raw::RedisModule_SubscribeToServerEvent)(raw_context, ROLE_CHANGED, Some(role_changed));
     }
     module_type::register(raw_context) && MODULE.commands.iter().all(|entry| entry.register(raw_context))
 }

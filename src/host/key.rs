@@ -7,10 +7,10 @@
 use dq_engine::queue::Queue;
 use redis_module::raw;
 
+use super::api;
 use super::context::Context;
 use super::module_type;
 use super::text::Text;
-use super::api;
 
 /// An open key.
 pub struct Key(*mut raw::RedisModuleKey);
@@ -35,16 +35,18 @@ pub enum Kind {
 impl Key {
     /// Opens `name` without declaring it modified.
     #[must_use]
-    pub fn open(context: &Context, name: Text) -> Self {
+    pub fn open(context: &Context<'_>, name: Text) -> Self {
         // SAFETY: closed in `drop`, before the command ends.
-        Key(unsafe { api(raw::RedisModule_OpenKey)(context.0, name.0, raw::REDISMODULE_READ as i32).cast() })
+        Key(unsafe {
+            api(raw::RedisModule_OpenKey)(context.raw, name.0, raw::REDISMODULE_READ as i32).cast()
+        })
     }
 
     /// Opens `name`, which is reported as modified, to give it a value.
     #[must_use]
-    pub fn open_to_create(context: &Context, name: Text) -> Self {
+    pub fn open_to_create(context: &Context<'_>, name: Text) -> Self {
         let mode = (raw::REDISMODULE_READ | raw::REDISMODULE_WRITE) as i32;
-        Key(unsafe { api(raw::RedisModule_OpenKey)(context.0, name.0, mode).cast() })
+        Key(unsafe { api(raw::RedisModule_OpenKey)(context.raw, name.0, mode).cast() })
     }
 
     /// Returns what the key holds.
@@ -79,9 +81,8 @@ impl Key {
     pub fn create(&mut self, queue: Queue) {
         let value = Box::into_raw(Box::new(queue));
         // SAFETY: the server owns the value from now on, and frees it through the type.
-        let status = unsafe {
-            api(raw::RedisModule_ModuleTypeSetValue)(self.0, module_type::handle(), value.cast())
-        };
+        let status =
+            unsafe { api(raw::RedisModule_ModuleTypeSetValue)(self.0, module_type::handle(), value.cast()) };
         if status != raw::REDISMODULE_OK as i32 {
             // SAFETY: the server did not take it.
             drop(unsafe { Box::from_raw(value) });

@@ -124,12 +124,12 @@ pub struct Rewrite {
 impl Rewrite {
     /// Begins the arguments of a command with the value's key.
     #[must_use]
-    pub fn arguments(&self) -> Arguments {
-        Arguments::of(self.key)
+    pub fn arguments(&self) -> Arguments<'static> {
+        Arguments::new(self.key, &[])
     }
 
     /// Writes a command.
-    pub fn command(&mut self, command: &CStr, arguments: &Arguments) {
+    pub fn command(&mut self, command: &CStr, arguments: &Arguments<'_>) {
         let raw = arguments.raw();
         // SAFETY: the format says that a vector and its length follow.
         unsafe {

@@ -39,6 +39,13 @@ impl OwnedText {
         };
         OwnedText(raw)
     }
+
+    /// Gives the string away, to be kept for as long as the server runs.
+    pub(super) fn leak(self) -> *mut raw::RedisModuleString {
+        let raw = self.0;
+        std::mem::forget(self);
+        raw
+    }
 }
 
 impl Drop for OwnedText {

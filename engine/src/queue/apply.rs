@@ -42,7 +42,7 @@ impl Queue {
 
     fn apply_one(&mut self, effect: &Effect<'_>) -> Result<(), Refusal> {
         match effect {
-            Effect::Put(put) => self.put(put)?,
+            Effect::Put(put) => self.put(put, self.index.hash(put.id))?,
             Effect::Lease { until, token, ids } => {
                 self.each(ids, |queue, slot| queue.lease(slot, *until, *token));
             }

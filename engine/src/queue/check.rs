@@ -16,7 +16,10 @@ impl Queue {
         let standing: HashSet<_> = self.orders.all().collect();
         let jobs = || self.jobs.iter().map(|(_, job)| job);
         let facts = [
-            (self.index.len() == self.jobs.len() && self.jobs.iter().all(found), "I1: each job is found by its id"),
+            (
+                self.index.len() == self.jobs.len() && self.jobs.iter().all(found),
+                "I1: each job is found by its id",
+            ),
             (
                 standing.len() == self.jobs.len() && self.orders.all().count() == self.jobs.len(),
                 "I2: each job stands in one order, once",

@@ -1,7 +1,7 @@
 //! Control by id, and of the queue as a whole.
 
 use super::{Queue, When};
-use crate::effect::{Cause, Effect, Effects, FOREVER};
+use crate::effect::{Cause, Effect, Effects, FOREVER, Ids};
 use crate::error::Refusal;
 use crate::id::IdRef;
 use crate::job::State;
@@ -83,7 +83,7 @@ impl Queue {
         effects: &mut Effects<'_>,
     ) -> Result<usize, Refusal> {
         let due = now.after(delay).ok_or(Refusal::TimeTooLarge { what: "DELAY" })?;
-        let mut ids = Vec::with_capacity(slots.len());
+        let mut ids = Ids::with_capacity(slots.len());
         for &slot in &slots {
             self.settle_death(slot, effects);
             ids.extend(self.jobs.get(slot).map(|job| job.id.clone()));

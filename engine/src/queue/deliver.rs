@@ -1,9 +1,11 @@
 //! Delivering what is due: to a consumer that claims it, or to another key.
 
+use smallvec::SmallVec;
+
 use super::Queue;
-use crate::effect::{Cause, Effect, Effects};
+use crate::effect::{Cause, Effect, Effects, Ids};
 use crate::error::Refusal;
-use crate::id::{Id, IdRef};
+use crate::id::IdRef;
 use crate::job::{Job, Reason, State, Token, View};
 use crate::lane::Horizon;
 use crate::slots::Slot;
@@ -17,6 +19,9 @@ pub struct Limit {
     /// The job whose message makes the sum of message bytes pass this is the last one.
     pub bytes: usize,
 }
+
+/// The slots of picked jobs; a few need no allocation.
+pub type Picked = SmallVec<[Slot; 4]>;
 
 /// A claim.
 #[derive(Clone, Copy, Debug)]
@@ -55,14 +60,14 @@ pub trait Deliver {
 impl Queue {
     /// Returns the jobs that would be delivered first, in order. Nothing if the queue is paused. O(log n + count).
     #[must_use]
-    pub fn pick(&self, horizon: Horizon, limit: Limit) -> Vec<Slot> {
+    pub fn pick(&self, horizon: Horizon, limit: Limit) -> Picked {
         if self.is_paused(horizon.now) {
-            return Vec::new();
+            return Picked::new();
         }
         if limit.count == 1 {
             return self.orders.first_due(horizon).into_iter().collect();
         }
-        let mut picked = Vec::new();
+        let mut picked = Picked::new();
         let mut bytes = 0;
         for slot in self.orders.due(horizon) {
             picked.push(slot);
@@ -80,6 +85,11 @@ impl Queue {
         !self.is_paused(now) && self.orders.first_due(Horizon::at(now)).is_some()
     }
 
+    /// Tells whether `claim` can be done at `now`. O(1). Refuses a lease that ends too late.
+    pub fn check_claim(&self, now: UnixMs, claim: &Claim) -> Result<(), Refusal> {
+        self.lease_end(now, claim).map(|_| ())
+    }
+
     /// Claims what is due: hands each job to `to`, then leases it or takes it out. O(log n) a job. Refuses a lease that
     /// ends too late.
     pub fn claim(
@@ -89,29 +99,28 @@ impl Queue {
         to: &mut impl Deliver,
         effects: &mut Effects<'_>,
     ) -> Result<(), Refusal> {
-        let lease = claim.lease.unwrap_or(self.policy.lease);
-        let until = now.after(lease).ok_or(Refusal::TimeTooLarge { what: "LEASE" })?;
+        let until = self.lease_end(now, claim)?;
         let picked = self.pick(Horizon::at(now), claim.limit);
         if picked.is_empty() {
             to.expect(0);
             return Ok(());
         }
-        let token = (!lease.is_zero()).then(|| claim.token.max(self.last_token + 1));
+        let lease = until.map(|until| (until, claim.token.max(self.last_token + 1)));
         to.expect(picked.len());
-        let mut ids: Vec<Id> = Vec::with_capacity(picked.len());
+        let mut ids = Ids::with_capacity(picked.len());
         for slot in picked {
             let Some(job) = self.jobs.get(slot) else { continue };
-            to.deliver(delivery_of(job, token));
-            match token {
-                Some(token) => {
+            to.deliver(delivery_of(job, lease.map(|(_, token)| token)));
+            match lease {
+                Some((until, token)) => {
                     ids.push(job.id.clone());
                     self.lease(slot, until, token);
                 }
                 None => ids.extend(self.remove(slot, Cause::Claimed).map(|job| job.id)),
             }
         }
-        effects.0.push(match token {
-            Some(token) => Effect::Lease { until, token, ids },
+        effects.0.push(match lease {
+            Some((until, token)) => Effect::Lease { until, token, ids },
             None => Effect::Remove { cause: Cause::Claimed, ids },
         });
         Ok(())
@@ -134,6 +143,15 @@ impl Queue {
         if waits {
             self.bury_recorded(slot, Reason::Conflict, now, effects);
         }
+    }
+
+    /// When leases of `claim` end; `None` if it takes jobs out.
+    fn lease_end(&self, now: UnixMs, claim: &Claim) -> Result<Option<UnixMs>, Refusal> {
+        let lease = claim.lease.unwrap_or(self.policy.lease);
+        if lease.is_zero() {
+            return Ok(None);
+        }
+        now.after(lease).map(Some).ok_or(Refusal::TimeTooLarge { what: "LEASE" })
     }
 
     pub(super) fn is_paused(&self, now: UnixMs) -> bool {

@@ -93,7 +93,8 @@ impl Queue {
     ) -> Result<Outcome, Refusal> {
         let mut due = push.when.resolve(now)?;
         let mut outcome = Outcome::Created;
-        if let Some(slot) = self.find(push.id) {
+        let hash = self.index.hash(push.id);
+        if let Some(slot) = self.find_hashed(push.id, hash) {
             let job = self.jobs.get(slot);
             match job.and_then(|job| job.state(now)) {
                 None => self.remove_recorded(slot, Cause::Expired, effects),
@@ -109,20 +110,26 @@ impl Queue {
         let expires = self.expiry_of(due, push.ttl)?;
         let Push { id, message, priority, .. } = *push;
         let put = Put { id, message, due, priority, expires, attempts: 0 };
-        self.put(&put)?;
+        self.put(&put, hash)?;
         effects.0.push(Effect::Put(put));
         Ok(outcome)
     }
 
     /// Puts a job in as it comes from another queue, unless this one has its id. O(log n).
-    pub fn receive<'a>(&mut self, now: UnixMs, put: Put<'a>, effects: &mut Effects<'a>) -> Result<bool, Refusal> {
-        if let Some(slot) = self.find(put.id) {
+    pub fn receive<'a>(
+        &mut self,
+        now: UnixMs,
+        put: Put<'a>,
+        effects: &mut Effects<'a>,
+    ) -> Result<bool, Refusal> {
+        let hash = self.index.hash(put.id);
+        if let Some(slot) = self.find_hashed(put.id, hash) {
             if self.jobs.get(slot).and_then(|job| job.state(now)).is_some() {
                 return Ok(false);
             }
             self.remove_recorded(slot, Cause::Expired, effects);
         }
-        self.put(&put)?;
+        self.put(&put, hash)?;
         effects.0.push(Effect::Put(put));
         Ok(true)
     }

@@ -1,5 +1,7 @@
 //! What becomes of a delivery: done, given back, or kept for longer. All go by receipt.
 
+use smallvec::smallvec;
+
 use super::Queue;
 use crate::effect::{Cause, Effect, Effects};
 use crate::error::Refusal;
@@ -99,7 +101,7 @@ impl Queue {
         let id = job.id.clone();
         match effects.0.last_mut() {
             Some(Effect::Extend { until: last, ids }) if *last == until => ids.push(id),
-            _ => effects.0.push(Effect::Extend { until, ids: vec![id] }),
+            _ => effects.0.push(Effect::Extend { until, ids: smallvec![id] }),
         }
         self.extend_to(slot, until);
         Ok(true)

@@ -2,9 +2,10 @@
 
 use super::{Counters, Queue};
 use crate::codec::{HEADER, JOBS, Reader, Writer};
-use crate::effect::{FOREVER, POLICY_NUMBERS, TOKEN_MAX, policy_from, policy_numbers};
+use crate::effect::{FOREVER, TOKEN_MAX};
 use crate::error::EffectFault;
 use crate::job::Job;
+use crate::policy::Policy;
 use crate::slots::Slot;
 use crate::time::UnixMs;
 
@@ -47,27 +48,29 @@ impl Queue {
     pub fn load(&mut self, chunk: &[u8]) -> Result<Loaded, EffectFault> {
         let (kind, mut reader) = Reader::new(chunk)?;
         match kind {
-            HEADER if self.jobs.len() == 0 => self.load_header(&mut reader),
+            HEADER if self.jobs.is_empty() => self.load_header(&mut reader),
             HEADER => Err(EffectFault::Duplicate),
             JOBS => self.load_jobs(&mut reader),
             _ => Err(EffectFault::Damaged { at: 0 }),
         }
     }
 
-    fn header(&self) -> Writer {
+    /// Writes the chunk with the queue's own values. O(1).
+    #[must_use]
+    pub fn header(&self) -> Writer {
         let mut writer = Writer::new(HEADER);
         writer.number(self.jobs.len() as u64);
         writer.number(self.next_sequence);
         writer.number(self.last_token);
         writer.number(self.paused_until.map_or(0, |until| until.0));
-        policy_numbers(&self.policy).into_iter().for_each(|number| writer.number(number));
+        self.policy.numbers().into_iter().for_each(|number| writer.number(number));
         self.counters.named().into_iter().for_each(|(_, number)| writer.number(number));
         writer
     }
 
     fn load_header(&mut self, reader: &mut Reader<'_>) -> Result<Loaded, EffectFault> {
         let [jobs, next_sequence, last_token, paused_until] = numbers(reader)?;
-        let policy = policy_from(numbers::<POLICY_NUMBERS>(reader)?);
+        let policy = Policy::from_numbers(numbers(reader)?);
         let counters = Counters::from_numbers(numbers(reader)?);
         let in_range = (1..=SEQUENCE_MAX).contains(&next_sequence) && last_token <= TOKEN_MAX;
         let (Some(policy), true, true) = (policy, in_range && paused_until <= FOREVER.0, reader.is_at_end())
@@ -97,7 +100,8 @@ impl Queue {
         if job.sequence >= self.next_sequence || job.token() > self.last_token {
             return Err(reader.damaged());
         }
-        if self.find(job.id.as_ref()).is_some() {
+        let hash = self.index.hash(job.id.as_ref());
+        if self.find_hashed(job.id.as_ref(), hash).is_some() {
             return Err(EffectFault::Duplicate);
         }
         let bytes = job.heap_bytes();
@@ -107,7 +111,7 @@ impl Queue {
             self.jobs.remove(slot);
             return Err(EffectFault::Duplicate);
         }
-        self.index.insert(job.id.as_ref(), slot);
+        self.index.insert(hash, slot);
         self.heap_bytes += bytes;
         Ok(slot)
     }
@@ -115,7 +119,7 @@ impl Queue {
     fn displace(&mut self, slot: Slot) {
         let Some(job) = self.jobs.remove(slot) else { return };
         self.orders.remove(&job);
-        self.index.remove(job.id.as_ref(), slot);
+        self.index.remove(self.index.hash(job.id.as_ref()), slot);
         self.heap_bytes -= job.heap_bytes();
     }
 }

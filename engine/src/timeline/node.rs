@@ -22,21 +22,27 @@ pub struct Item<E> {
     entry: E,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Node<E: Copy> {
     Leaf(Vec<Item<E>>),
-    Inner(Vec<Child<E>>),
+    Inner(Inner<E>),
+}
+
+/// Children in order. The keys that a search compares stand together, apart from the rest.
+#[derive(Clone, Debug)]
+pub struct Inner<E: Copy> {
+    /// For each child: not after any key below it, and after all keys below the child before.
+    firsts: Vec<Key>,
+    children: Vec<Child<E>>,
 }
 
 /// A child, and what its parent knows of it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Child<E: Copy> {
-    /// Not after any key below, and after all keys below the child before.
-    first: Key,
     count: usize,
     /// The latest expiry below.
     pub latest: u64,
-    pub node: Box<Node<E>>,
+    pub node: Node<E>,
 }
 
 /// The place is taken.
@@ -63,13 +69,85 @@ impl<E: Entry> Item<E> {
 }
 
 impl<E: Entry> Child<E> {
-    pub fn of(node: Node<E>) -> Self {
-        let first = match &node {
-            Node::Leaf(items) => items.first().map(Item::key),
-            Node::Inner(children) => children.first().map(|child| child.first),
-        };
-        let (count, latest) = (node.count(), node.latest());
-        Child { first: first.unwrap_or_default(), count, latest, node: Box::new(node) }
+    fn of(node: Node<E>) -> Self {
+        Child { count: node.count(), latest: node.latest(), node }
+    }
+}
+
+impl<E: Entry> Inner<E> {
+    /// Makes a node of two halves, the second of which begins at `first`.
+    pub fn of_halves(left: Node<E>, right: (Key, Node<E>)) -> Self {
+        let children = vec![Child::of(left), Child::of(right.1)];
+        Inner { firsts: vec![Key::FIRST, right.0], children }
+    }
+
+    /// The children from the one on below which `key` stands or would stand.
+    pub fn from(&self, key: Key) -> &[Child<E>] {
+        &self.children[self.position(key)..]
+    }
+
+    /// All children.
+    pub fn all(&self) -> &[Child<E>] {
+        &self.children
+    }
+
+    fn position(&self, key: Key) -> usize {
+        self.firsts.partition_point(|first| *first <= key).saturating_sub(1)
+    }
+
+    /// Inserts `item` below; returns the right half, with its first key, if the node had to split.
+    fn insert(&mut self, item: Item<E>, last: bool) -> Result<Option<(Key, Node<E>)>, Occupied> {
+        let at = self.position(item.key());
+        let last = last && at + 1 == self.children.len();
+        let child = &mut self.children[at];
+        let right = child.node.insert(item, last)?;
+        self.firsts[at] = self.firsts[at].min(item.key());
+        child.count += 1;
+        child.latest = child.latest.max(item.expires());
+        let Some((first, right)) = right else { return Ok(None) };
+        let right = Child::of(right);
+        child.count -= right.count;
+        child.latest = child.node.latest();
+        let firsts = insert_or_split(&mut self.firsts, at + 1, first, last);
+        let children = insert_or_split(&mut self.children, at + 1, right, last);
+        let (Some(firsts), Some(children)) = (firsts, children) else { return Ok(None) };
+        Ok(Some((firsts[0], Node::Inner(Inner { firsts, children }))))
+    }
+
+    /// Takes the entry at `key` out.
+    fn remove(&mut self, key: Key) -> Option<E> {
+        let at = self.position(key);
+        let child = &mut self.children[at];
+        let entry = child.node.remove(key)?;
+        child.count -= 1;
+        if E::MORTAL && child.latest == entry.expires() {
+            child.latest = child.node.latest();
+        }
+        if child.count == 0 {
+            self.children.remove(at);
+            self.firsts.remove(at);
+        } else if child.node.width() < JOIN_MAX {
+            self.join_neighbours(at);
+        }
+        Some(entry)
+    }
+
+    /// Joins the child at `at` with a neighbour if both are small together.
+    fn join_neighbours(&mut self, at: usize) {
+        for left in [at.wrapping_sub(1), at] {
+            let Some(right) = left.checked_add(1).filter(|&right| right < self.children.len()) else {
+                continue;
+            };
+            if self.children[left].node.width() + self.children[right].node.width() > JOIN_MAX {
+                continue;
+            }
+            let (first, gone) = (self.firsts.remove(right), self.children.remove(right));
+            let stays = &mut self.children[left];
+            stays.count += gone.count;
+            stays.latest = stays.latest.max(gone.latest);
+            stays.node.append(first, gone.node);
+            return;
+        }
     }
 }
 
@@ -78,7 +156,7 @@ impl<E: Entry> Node<E> {
     pub fn count(&self) -> usize {
         match self {
             Node::Leaf(items) => items.len(),
-            Node::Inner(children) => children.iter().map(|child| child.count).sum(),
+            Node::Inner(inner) => inner.children.iter().map(|child| child.count).sum(),
         }
     }
 
@@ -88,7 +166,7 @@ impl<E: Entry> Node<E> {
         }
         match self {
             Node::Leaf(items) => items.iter().map(Item::expires).max(),
-            Node::Inner(children) => children.iter().map(|child| child.latest).max(),
+            Node::Inner(inner) => inner.children.iter().map(|child| child.latest).max(),
         }
         .unwrap_or(0)
     }
@@ -96,33 +174,22 @@ impl<E: Entry> Node<E> {
     fn width(&self) -> usize {
         match self {
             Node::Leaf(items) => items.len(),
-            Node::Inner(children) => children.len(),
+            Node::Inner(inner) => inner.children.len(),
         }
     }
 
-    /// Inserts `item`; returns the right half if the node had to split. `last`: nothing stands after this node.
-    pub fn insert(&mut self, item: Item<E>, last: bool) -> Result<Option<Child<E>>, Occupied> {
+    /// Inserts `item`; returns the right half, with its first key, if the node had to split. `last`: nothing stands
+    /// after this node.
+    pub fn insert(&mut self, item: Item<E>, last: bool) -> Result<Option<(Key, Node<E>)>, Occupied> {
         match self {
+            Node::Inner(inner) => inner.insert(item, last),
             Node::Leaf(items) => {
                 let at = items.partition_point(|other| other.key() < item.key());
                 if items.get(at).is_some_and(|other| other.key() == item.key()) {
                     return Err(Occupied);
                 }
-                Ok(insert_or_split(items, at, item, last).map(|right| Child::of(Node::Leaf(right))))
-            }
-            Node::Inner(children) => {
-                let at = child_for(children, item.key());
-                let last = last && at + 1 == children.len();
-                let child = &mut children[at];
-                let right = child.node.insert(item, last)?;
-                child.first = child.first.min(item.key());
-                child.count += 1;
-                child.latest = child.latest.max(item.expires());
-                let Some(right) = right else { return Ok(None) };
-                child.count -= right.count;
-                child.latest = child.node.latest();
-                let split = insert_or_split(children, at + 1, right, last);
-                Ok(split.map(|right| Child::of(Node::Inner(right))))
+                let right = insert_or_split(items, at, item, last);
+                Ok(right.map(|items| (items[0].key(), Node::Leaf(items))))
             }
         }
     }
@@ -130,37 +197,36 @@ impl<E: Entry> Node<E> {
     /// Takes the entry at `key` out.
     pub fn remove(&mut self, key: Key) -> Option<E> {
         match self {
+            Node::Inner(inner) => inner.remove(key),
             Node::Leaf(items) => {
                 let at = items.partition_point(|other| other.key() < key);
                 items.get(at).filter(|found| found.key() == key)?;
                 Some(items.remove(at).entry)
             }
-            Node::Inner(children) => {
-                let at = child_for(children, key);
-                let child = &mut children[at];
-                let entry = child.node.remove(key)?;
-                child.count -= 1;
-                if E::MORTAL && child.latest == entry.expires() {
-                    child.latest = child.node.latest();
-                }
-                if child.count == 0 {
-                    children.remove(at);
-                } else if child.node.width() < JOIN_MAX {
-                    join_neighbours(children, at);
-                }
-                Some(entry)
+        }
+    }
+
+    /// Adds what stands after this node, which is a node of the same kind that begins at `first`.
+    fn append(&mut self, first: Key, after: Node<E>) {
+        match (self, after) {
+            (Node::Leaf(items), Node::Leaf(more)) => items.extend(more),
+            (Node::Inner(inner), Node::Inner(more)) => {
+                inner.firsts.push(first);
+                inner.firsts.extend(more.firsts.into_iter().skip(1));
+                inner.children.extend(more.children);
             }
+            (Node::Leaf(_), Node::Inner(_)) | (Node::Inner(_), Node::Leaf(_)) => {}
         }
     }
 
     /// Replaces an inner node that has one child by that child.
     pub fn lower(&mut self) {
-        while let Node::Inner(children) = self {
-            if children.len() != 1 {
+        while let Node::Inner(inner) = self {
+            if inner.children.len() != 1 {
                 return;
             }
-            let Some(only) = children.pop() else { return };
-            *self = *only.node;
+            let Some(only) = inner.children.pop() else { return };
+            *self = only.node;
         }
     }
 
@@ -168,9 +234,9 @@ impl<E: Entry> Node<E> {
     pub fn rank(&self, time: UnixMs) -> usize {
         match self {
             Node::Leaf(items) => items.partition_point(|item| item.key().time <= time),
-            Node::Inner(children) => {
-                let end = children.partition_point(|child| child.first.time <= time);
-                let Some((edge, before)) = children[..end].split_last() else { return 0 };
+            Node::Inner(inner) => {
+                let end = inner.firsts.partition_point(|first| first.time <= time);
+                let Some((edge, before)) = inner.children[..end].split_last() else { return 0 };
                 before.iter().map(|child| child.count).sum::<usize>() + edge.node.rank(time)
             }
         }
@@ -182,26 +248,23 @@ impl<E: Entry> Node<E> {
             Node::Leaf(items) => {
                 items.iter().find(|item| item.expires() > now.0).map(|item| (item.key(), item.slot()))
             }
-            Node::Inner(children) => {
-                children.iter().find(|child| child.latest > now.0)?.node.first_alive(now)
+            Node::Inner(inner) => {
+                inner.children.iter().find(|child| child.latest > now.0)?.node.first_alive(now)
             }
         }
     }
 
     /// Tells whether what each parent knows of its children is true, and no node is empty or too wide.
     pub fn is_sound(&self) -> bool {
-        let Node::Inner(children) = self else { return (1..=NODE_MAX).contains(&self.width()) };
-        (1..=NODE_MAX).contains(&self.width())
-            && children.iter().all(|child| {
-                let (count, latest) = (child.node.count(), child.node.latest());
-                child.count == count && child.latest == latest && child.node.is_sound()
-            })
+        let fits = (1..=NODE_MAX).contains(&self.width());
+        let Node::Inner(inner) = self else { return fits };
+        let known =
+            |child: &Child<E>| child.count == child.node.count() && child.latest == child.node.latest();
+        let children = &inner.children;
+        fits && inner.firsts.len() == children.len()
+            && inner.firsts.is_sorted()
+            && children.iter().all(|child| known(child) && child.node.is_sound())
     }
-}
-
-/// The child below which `key` stands or would stand.
-pub fn child_for<E: Copy>(children: &[Child<E>], key: Key) -> usize {
-    children.partition_point(|child| child.first <= key).saturating_sub(1)
 }
 
 /// Inserts at `at`; a full vector is split first and its right part returned. At the end of the whole order the new
@@ -222,24 +285,4 @@ fn insert_or_split<T>(all: &mut Vec<T>, at: usize, new: T, last: bool) -> Option
         right.insert(at - half, new);
     }
     Some(right)
-}
-
-/// Joins the child at `at` with a neighbour if both are small together.
-fn join_neighbours<E: Entry>(children: &mut Vec<Child<E>>, at: usize) {
-    for left in [at.wrapping_sub(1), at] {
-        let Some(right) = left.checked_add(1).filter(|&right| right < children.len()) else { continue };
-        if children[left].node.width() + children[right].node.width() > JOIN_MAX {
-            continue;
-        }
-        let gone = children.remove(right);
-        let stays = &mut children[left];
-        stays.count += gone.count;
-        stays.latest = stays.latest.max(gone.latest);
-        match (&mut *stays.node, *gone.node) {
-            (Node::Leaf(items), Node::Leaf(more)) => items.extend(more),
-            (Node::Inner(items), Node::Inner(more)) => items.extend(more),
-            (Node::Leaf(_), Node::Inner(_)) | (Node::Inner(_), Node::Leaf(_)) => {}
-        }
-        return;
-    }
 }

@@ -1,6 +1,6 @@
 //! Goes through a timeline in order, skipping what has expired.
 
-use super::node::{Child, Item, Node, child_for};
+use super::node::{Child, Item, Node};
 use super::{Entry, Key};
 use crate::slots::Slot;
 use crate::time::UnixMs;
@@ -25,11 +25,11 @@ impl<'a, E: Entry> Walk<'a, E> {
                     walk.leaf = items.get(at..).unwrap_or_default().iter();
                     None
                 }
-                Node::Inner(children) => {
-                    let mut rest = children.get(child_for(children, from)..).unwrap_or_default().iter();
+                Node::Inner(inner) => {
+                    let mut rest = inner.from(from).iter();
                     let child = rest.next();
                     walk.above.push(rest);
-                    child.map(|child| &*child.node)
+                    child.map(|child| &child.node)
                 }
             };
         }
@@ -44,8 +44,8 @@ impl<'a, E: Entry> Walk<'a, E> {
                 self.above.pop();
                 continue;
             };
-            match &*child.node {
-                Node::Inner(children) => self.above.push(children.iter()),
+            match &child.node {
+                Node::Inner(inner) => self.above.push(inner.all().iter()),
                 Node::Leaf(items) => {
                     self.leaf = items.iter();
                     return Some(());
