@@ -116,8 +116,8 @@ fn parse(words: &[Text]) -> Result<Request<'_>, Error> {
         };
         args.value(&mut times, |_| Ok(given))?;
     }
-    let times = times.ok_or(Error::Incomplete("DELAY or AT must tell how the times are given"))?;
-    if args.len() == 0 || args.len() % 3 != 0 {
+    let times = times.ok_or_else(|| args.syntax_error())?;
+    if args.len() == 0 || !args.len().is_multiple_of(3) {
         return Err(Error::Incomplete("jobs must be given as when, id and message"));
     }
     let mut items = Vec::with_capacity(args.len() / 3);

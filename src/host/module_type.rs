@@ -122,10 +122,13 @@ pub struct Rewrite {
 }
 
 impl Rewrite {
-    /// Begins the arguments of a command with the value's key.
+    /// Begins the arguments of a command with the value's key. The key is copied: the server hands over one that is not
+    /// on its heap, which cannot be an argument.
     #[must_use]
     pub fn arguments(&self) -> Arguments<'static> {
-        Arguments::new(self.key, &[])
+        let mut arguments = Arguments::default();
+        arguments.bytes(self.key.bytes());
+        arguments
     }
 
     /// Writes a command.

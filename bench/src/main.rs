@@ -1,0 +1,81 @@
+//! `dq-bench` measures DQ against what people use instead: sorted sets, hashes and Lua scripts.
+//!
+//! One run starts its own servers, one part after the other, and writes one page. What is compared with what stands in
+//! `contestant.rs`, how a number comes about in `throughput.rs`, `memory.rs` and `growth.rs`, what the page says about it
+//! in `report.rs` and `targets.rs`. Nothing here knows the engine or the module: it sees a server from outside.
+
+mod client;
+mod contestant;
+mod cores;
+mod error;
+mod field;
+mod growth;
+mod jobs;
+mod machine;
+mod memory;
+mod options;
+mod report;
+mod resp;
+mod server;
+mod statistics;
+mod targets;
+mod text;
+mod throughput;
+
+use std::process::ExitCode;
+
+use cores::Cores;
+use error::Result;
+use options::{Options, Part};
+use report::Findings;
+use server::{Durability, Launcher};
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("dq-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let Some(options) = Options::from_arguments(std::env::args().skip(1))? else {
+        print!("{}", options::HELP);
+        return Ok(());
+    };
+    let cores = Cores::divide();
+    let launcher = Launcher::new(&options, &cores)?;
+    let findings = measure(&options, &launcher, &cores)?;
+    deliver(&options, &report::page(&options, &findings))
+}
+
+fn measure(options: &Options, launcher: &Launcher, cores: &Cores) -> Result<Findings> {
+    let mut findings = Findings::new(machine::describe(launcher, cores)?);
+    if options.wants(Part::Throughput) {
+        let server = launcher.start(Durability::None)?;
+        findings.throughput = Some(throughput::run(&server, &options.sizes(), options)?);
+    }
+    if options.wants(Part::Aof) {
+        let server = launcher.start(Durability::AofEverySecond)?;
+        findings.aof = Some(throughput::run(&server, &[options.aof_size()], options)?);
+    }
+    if options.wants(Part::Memory) {
+        findings.memory = Some(memory::run(launcher, options)?);
+    }
+    if options.wants(Part::Growth) {
+        findings.growth = Some(growth::run(launcher, options)?);
+    }
+    Ok(findings)
+}
+
+fn deliver(options: &Options, page: &str) -> Result<()> {
+    let Some(path) = &options.out else {
+        print!("{page}");
+        return Ok(());
+    };
+    std::fs::write(path, page).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    eprintln!("written: {}", path.display());
+    Ok(())
+}
