@@ -62,7 +62,7 @@ impl<'a> Args<'a> {
 
     /// Takes the next argument as it is. `what` it is, if it is missing.
     pub fn next(&mut self, what: &'static str) -> Result<Text, Error> {
-        let (first, rest) = self.rest.split_first().ok_or(Error::Incomplete(what))?;
+        let (first, rest) = self.rest.split_first().ok_or(Error::Missing(what))?;
         self.rest = rest;
         Ok(*first)
     }
@@ -115,7 +115,7 @@ impl<'a> Args<'a> {
 
     /// Takes a number.
     pub fn number(&mut self, what: &'static str, min: u64, max: u64) -> Result<u64, Error> {
-        let value = self.next("a number is missing at the end")?.bytes();
+        let value = self.next(what)?.bytes();
         parse_digits(value).filter(|number| (min..=max).contains(number)).ok_or_else(|| Error::Range {
             what,
             range: format!("a whole number from {min} to {max}"),
@@ -125,7 +125,7 @@ impl<'a> Args<'a> {
 
     /// Takes a duration.
     pub fn duration(&mut self, what: &'static str) -> Result<Millis, Error> {
-        let value = self.next("a duration is missing at the end")?.bytes();
+        let value = self.next(what)?.bytes();
         let number = parse_digits(value);
         number.map(Millis).filter(|duration| *duration <= Millis::MAX).ok_or_else(|| {
             let hint = if number.is_some() { " (for a Unix time use AT)" } else { "" };
@@ -136,7 +136,7 @@ impl<'a> Args<'a> {
 
     /// Takes a Unix time.
     pub fn time(&mut self, what: &'static str) -> Result<UnixMs, Error> {
-        let value = self.next("a time is missing at the end")?.bytes();
+        let value = self.next(what)?.bytes();
         let number = parse_digits(value).map(UnixMs);
         let in_range = |time: &UnixMs| (UnixMs::AT_MIN..=UnixMs::MAX).contains(time);
         number.filter(in_range).ok_or_else(|| {
@@ -155,12 +155,12 @@ impl<'a> Args<'a> {
 
     /// Takes a job's id.
     pub fn id(&mut self) -> Result<IdRef<'a>, Error> {
-        id_of(self.next("an id is missing at the end")?.bytes())
+        id_of(self.next("id")?.bytes())
     }
 
     /// Takes a message.
     pub fn message(&mut self) -> Result<&'a [u8], Error> {
-        let message = self.next("a message is missing at the end")?.bytes();
+        let message = self.next("message")?.bytes();
         let most = config::max_message_bytes();
         if message.len() > most {
             let length = message.len().to_string().into_bytes().into();
@@ -175,7 +175,7 @@ impl<'a> Args<'a> {
 
     /// Takes a receipt: decimal digits, a hyphen, an id.
     pub fn receipt(&mut self) -> Result<Receipt<'a>, Error> {
-        let value = self.next("a receipt is missing at the end")?.bytes();
+        let value = self.next("receipt")?.bytes();
         let malformed = || Error::Range {
             what: "receipt",
             range: "<token>-<id> as DQ.CLAIM returned it".into(),
@@ -195,7 +195,7 @@ pub fn id_of(bytes: &[u8]) -> Result<IdRef<'_>, Error> {
         Ok(id) if bytes != b"*" => Ok(id),
         _ => Err(Error::Range {
             what: "id",
-            range: format!("1 to {ID_MAX} bytes and not '*'"),
+            range: format!("1 to {ID_MAX} bytes other than '*'"),
             value: bytes.into(),
         }),
     }

@@ -8,8 +8,10 @@ use dq_engine::error::{EffectFault, Refusal, printable};
 pub enum Error {
     /// A word that the command does not know, or knows but not here or not twice.
     Syntax(Box<[u8]>),
-    /// An option's value is missing, or a word that must go with another.
-    Incomplete(&'static str),
+    /// An argument, or an option's value, is missing at the end.
+    Missing(&'static str),
+    /// A word does not go with the others.
+    Mismatch(&'static str),
     /// A value is outside its range.
     Range {
         /// The option or argument.
@@ -23,8 +25,6 @@ pub enum Error {
     WrongType,
     /// The key holds a sorted set, and the command is for job queues.
     SortedSet,
-    /// Options that exclude or need each other.
-    Conflict(&'static str),
     /// The engine refused.
     Refused(Refusal),
     /// The server itself answered with an error, which is passed on.
@@ -35,7 +35,8 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Syntax(word) => write!(f, "ERR syntax error near '{}'", printable(word)),
-            Error::Incomplete(what) => write!(f, "ERR syntax error: {what}"),
+            Error::Missing(what) => write!(f, "ERR syntax error: {what} is missing at the end"),
+            Error::Mismatch(what) => write!(f, "ERR syntax error: {what}"),
             Error::Range { what, range, value } => {
                 write!(f, "ERR {what} must be {range}, not '{}'", printable(value))
             }
@@ -46,7 +47,6 @@ impl fmt::Display for Error {
                 f,
                 "WRONGTYPE The key holds a sorted set, and this command is for job queues (type dq-jobset)"
             ),
-            Error::Conflict(what) => write!(f, "ERR {what}"),
             Error::Refused(refusal) => write!(f, "ERR {refusal}"),
             Error::Server(message) => f.write_str(message),
         }

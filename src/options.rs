@@ -57,7 +57,7 @@ impl PushOptions {
     /// Returns what happens to a job that has the id; `keep_due` if `KEEPDUE` was given, which goes with `REPLACE`.
     pub fn replace(&self, keep_due: bool) -> Result<Replace, Error> {
         match (self.replace, keep_due) {
-            (false, true) => Err(Error::Incomplete("KEEPDUE goes with REPLACE")),
+            (false, true) => Err(Error::Mismatch("KEEPDUE goes with REPLACE")),
             (false, false) => Ok(Replace::No),
             (true, false) => Ok(Replace::Yes),
             (true, true) => Ok(Replace::KeepDue),

@@ -19,8 +19,10 @@ pub struct Orders {
     last_leases: Timeline<Slot>,
     /// By time of death.
     dead: Timeline<Slot>,
-    /// By when jobs vanish.
-    expiry: Timeline<Slot>,
+    /// By when jobs vanish: those that were never claimed, and the others.
+    expiry: [Timeline<Slot>; 2],
+    /// How many jobs stand as waiting that were never claimed.
+    never_claimed: usize,
 }
 
 /// How many jobs are what at some instant.
@@ -28,6 +30,8 @@ pub struct Orders {
 pub struct Census {
     /// Waiting, lapsed ones included.
     pub waiting: usize,
+    /// Of these, never claimed.
+    pub waiting_new: usize,
     /// Of these, due.
     pub due: usize,
     /// With a running lease.
@@ -42,9 +46,14 @@ impl Orders {
         if !self.insert_by_standing(job, slot) {
             return false;
         }
-        let Some(key) = expiry_key(job) else { return true };
-        let free = self.expiry.insert(key, slot);
-        if !free {
+        let Some(key) = expiry_key(job) else {
+            self.never_claimed += usize::from(is_new(job));
+            return true;
+        };
+        let free = self.expiry_of(job).insert(key, slot);
+        if free {
+            self.never_claimed += usize::from(is_new(job));
+        } else {
             self.remove_by_standing(job);
         }
         free
@@ -53,8 +62,9 @@ impl Orders {
     /// Takes `job` from its places. O(log n).
     pub fn remove(&mut self, job: &Job) {
         self.remove_by_standing(job);
+        self.never_claimed -= usize::from(is_new(job));
         if let Some(key) = expiry_key(job) {
-            self.expiry.remove(key);
+            self.expiry_of(job).remove(key);
         }
     }
 
@@ -78,7 +88,7 @@ impl Orders {
     /// Returns the first job whose time to live is over at `now`. O(log n).
     #[must_use]
     pub fn first_expired(&self, now: UnixMs) -> Option<Slot> {
-        first_until(&self.expiry, now)
+        self.expiry.iter().find_map(|order| first_until(order, now))
     }
 
     /// Returns the job that died first, if more than `most` stand as dead. O(log n).
@@ -93,7 +103,9 @@ impl Orders {
     /// Counts the jobs by what they are at `now`. O(log n) a priority in use.
     #[must_use]
     pub fn census(&self, now: UnixMs) -> Census {
-        let (expired, exhausted) = (self.expiry.rank(now), self.last_leases.rank(now));
+        let exhausted = self.last_leases.rank(now);
+        let [expired_new, expired_others] = self.expiry.each_ref().map(|order| order.rank(now));
+        let expired = expired_new + expired_others;
         let (mut waiting, mut due, mut claimed) = (0, 0, self.last_leases.len() - exhausted);
         for lane in &self.lanes {
             let lapsed = lane.rank_leased(now);
@@ -102,7 +114,13 @@ impl Orders {
             due += lane.rank(now);
         }
         // Whatever has expired stands in a lane at a time that is not after its expiry (I5), so it was counted above.
-        Census { waiting: waiting - expired, due: due - expired, claimed, dead: self.dead.len() + exhausted }
+        Census {
+            waiting: waiting - expired,
+            waiting_new: self.never_claimed - expired_new,
+            due: due - expired,
+            claimed,
+            dead: self.dead.len() + exhausted,
+        }
     }
 
     /// Returns the waiting jobs, expired and lapsed ones left out or in as at `now`, by visible time. O(log n) to start.
@@ -147,7 +165,10 @@ impl Orders {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let lanes: usize = self.lanes.iter().map(|lane| size_of::<Lane>() + lane.bytes()).sum();
-        lanes + self.last_leases.bytes() + self.dead.bytes() + self.expiry.bytes()
+        lanes
+            + self.last_leases.bytes()
+            + self.dead.bytes()
+            + self.expiry.iter().map(Timeline::bytes).sum::<usize>()
     }
 
     /// Returns the number of entries of the expiries, and whether all orders are sound. O(n).
@@ -155,8 +176,9 @@ impl Orders {
     pub fn soundness(&self) -> (usize, bool) {
         let lanes = self.lanes.iter().all(|lane| lane.is_sound() && !lane.is_empty());
         let descending = self.lanes.is_sorted_by(|one, next| one.priority > next.priority);
-        let others = self.last_leases.is_sound() && self.dead.is_sound() && self.expiry.is_sound();
-        (self.expiry.len(), lanes && descending && others)
+        let others =
+            self.last_leases.is_sound() && self.dead.is_sound() && self.expiry.iter().all(Timeline::is_sound);
+        (self.expiry.iter().map(Timeline::len).sum(), lanes && descending && others)
     }
 
     fn insert_by_standing(&mut self, job: &Job, slot: Slot) -> bool {
@@ -172,6 +194,11 @@ impl Orders {
                 self.lanes.get_mut(at).is_some_and(|lane| lane.insert(job, slot))
             }
         }
+    }
+
+    fn expiry_of(&mut self, job: &Job) -> &mut Timeline<Slot> {
+        let [new, others] = &mut self.expiry;
+        if is_new(job) { new } else { others }
     }
 
     fn remove_by_standing(&mut self, job: &Job) {
@@ -193,6 +220,10 @@ impl Orders {
 
 fn first_until(order: &Timeline<Slot>, now: UnixMs) -> Option<Slot> {
     order.first().filter(|(key, _)| key.time <= now).map(|(_, slot)| slot)
+}
+
+fn is_new(job: &Job) -> bool {
+    job.standing == Standing::Waiting && job.attempts == 0
 }
 
 fn expiry_key(job: &Job) -> Option<Key> {

@@ -28,8 +28,8 @@ impl Command for Len {
         let name = args.next("key")?;
         args.finish()?;
         let mut key = key::job_queue(context, name)?;
-        let now = clock::now(context).now;
-        context.reply_integer(key.queue().map_or(0, |queue| queue.len(now)) as u64);
+        let jobs = key.queue().map_or(0, |queue| queue.len(clock::now(context).now));
+        context.reply_integer(jobs as u64);
         Ok(())
     }
 }

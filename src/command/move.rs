@@ -120,7 +120,7 @@ fn parse(words: &[Text]) -> Result<Request, Error> {
     }
     args.finish()?;
     if source.is(destination) {
-        return Err(Error::Conflict("source and destination must be different keys"));
+        return Err(Error::Mismatch("source and destination must be different keys"));
     }
     let (verb, count) =
         (verb.unwrap_or(Verb::RPush), count.unwrap_or(COUNT_DEFAULT.min(config::max_count())));
@@ -139,9 +139,9 @@ fn check_words(verb: Verb, most: Option<u64>, count: usize, json: bool) -> Resul
             value: most.to_string().into_bytes().into(),
         }),
         (Verb::XAdd, _) | (_, None) if json && matches!(verb, Verb::ZAdd | Verb::Push) => {
-            Err(Error::Incomplete("JSON goes with RPUSH, LPUSH and XADD"))
+            Err(Error::Mismatch("JSON goes with RPUSH, LPUSH and XADD"))
         }
         (Verb::XAdd, _) | (_, None) => Ok(()),
-        (_, Some(_)) => Err(Error::Incomplete("MAXLEN goes with XADD")),
+        (_, Some(_)) => Err(Error::Mismatch("MAXLEN goes with XADD")),
     }
 }

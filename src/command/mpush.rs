@@ -118,7 +118,7 @@ fn parse(words: &[Text]) -> Result<Request<'_>, Error> {
     }
     let times = times.ok_or_else(|| args.syntax_error())?;
     if args.len() == 0 || !args.len().is_multiple_of(3) {
-        return Err(Error::Incomplete("jobs must be given as when, id and message"));
+        return Err(Error::Mismatch("jobs must be given as when, id and message"));
     }
     let mut items = Vec::with_capacity(args.len() / 3);
     while args.len() > 0 {
@@ -133,7 +133,7 @@ fn item<'a>(args: &mut Args<'a>, times: Times) -> Result<Item<'a>, Error> {
         Times::Delays => When::In(args.duration("DELAY")?),
         Times::Absolute => When::At(args.time("AT")?),
     };
-    let id = args.next("an id is missing at the end")?.bytes();
+    let id = args.next("id")?.bytes();
     let id = if id == b"*" { None } else { Some(id_of(id)?) };
     Ok(Item { when, id, message: args.message()? })
 }

@@ -1,6 +1,5 @@
 //! How a command is made known to the server, and how the server calls it.
 
-use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char, c_int};
 
 use redis_module::raw;
@@ -173,41 +172,37 @@ impl Entry {
     /// Makes the command known to the server. Only while the module is loaded.
     pub(super) fn register(&self, context: *mut raw::RedisModuleCtx) -> bool {
         let spec = &self.spec;
-        let flags = flags_of(spec);
         // SAFETY: all strings outlive the calls; the server copies what it keeps.
         unsafe {
             let created = api(raw::RedisModule_CreateCommand)(
                 context,
                 spec.name.as_ptr(),
                 Some(self.call),
-                flags.as_ptr(),
+                spec.flags.as_ptr(),
                 1,
                 spec.keys.len() as c_int,
                 1,
             );
-            created == raw::REDISMODULE_OK as c_int && describe(context, spec) && restrict(context, spec)
+            created == raw::REDISMODULE_OK as c_int && describe(context, spec) && categorize(context, spec)
         }
     }
 }
 
-/// The flags; where a module cannot name ACL categories, a dangerous command needs the flag that implies them.
-fn flags_of(spec: &Spec) -> Cow<'static, CStr> {
-    let by_flag =
-        spec.access == Access::Dangerous && unsafe { raw::RedisModule_SetCommandACLCategories }.is_none();
-    if !by_flag {
-        return Cow::Borrowed(spec.flags);
-    }
-    let flags = [spec.flags.to_bytes(), b" admin"].concat();
-    CString::new(flags).map_or(Cow::Borrowed(spec.flags), Cow::Owned)
-}
-
-unsafe fn restrict(context: *mut raw::RedisModuleCtx, spec: &Spec) -> bool {
-    let (Some(get), Some(set), Access::Dangerous) =
-        (unsafe { (raw::RedisModule_GetCommand, raw::RedisModule_SetCommandACLCategories, spec.access) })
+/// Names the command's ACL categories, where the server lets a module do that (since Redis 7.2). Older servers put a
+/// module's commands into no category.
+unsafe fn categorize(context: *mut raw::RedisModuleCtx, spec: &Spec) -> bool {
+    let (Some(get), Some(set)) =
+        (unsafe { (raw::RedisModule_GetCommand, raw::RedisModule_SetCommandACLCategories) })
     else {
         return true;
     };
-    unsafe { set(get(context, spec.name.as_ptr()), c"dangerous".as_ptr()) == raw::REDISMODULE_OK as c_int }
+    let flags = spec.flags.to_bytes();
+    let has = |flag: &str| flags.split(|&byte| byte == b' ').any(|word| word == flag.as_bytes());
+    let access = if has("readonly") { "read" } else { "write" };
+    let speed = if has("fast") { "fast" } else { "slow" };
+    let danger = if spec.access == Access::Dangerous { " dangerous" } else { "" };
+    let categories = CString::new(format!("{access} {speed}{danger}")).unwrap_or_default();
+    unsafe { set(get(context, spec.name.as_ptr()), categories.as_ptr()) == raw::REDISMODULE_OK as c_int }
 }
 
 unsafe fn describe(context: *mut raw::RedisModuleCtx, spec: &Spec) -> bool {
