@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use dq_engine::job::Token;
 use dq_engine::time::UnixMs;
-use uuid::{NoContext, Timestamp, Uuid};
+use uuid::{ContextV7, Timestamp, Uuid};
 
 use crate::host::Context;
 
@@ -47,9 +47,13 @@ impl Instant {
     }
 }
 
-/// Makes an id: a version 7 UUID.
+thread_local! {
+    static IDS: ContextV7 = const { ContextV7::new() };
+}
+
+/// Makes an id: a version 7 UUID, larger than all that this process made before, also within one millisecond.
 #[must_use]
 pub fn new_id(instant: Instant) -> [u8; 16] {
     let (seconds, rest) = (instant.now.0 / 1000, (instant.now.0 % 1000) as u32);
-    Uuid::new_v7(Timestamp::from_unix(NoContext, seconds, rest * 1_000_000)).into_bytes()
+    IDS.with(|ids| Uuid::new_v7(Timestamp::from_unix(ids, seconds, rest * 1_000_000))).into_bytes()
 }
