@@ -7,6 +7,7 @@ use dq_engine::effect::parse_digits;
 use dq_engine::id::{ID_MAX, IdRef};
 use dq_engine::queue::Receipt;
 use dq_engine::time::{Millis, UnixMs};
+use dq_engine::timeline::Key as Place;
 
 use crate::config;
 use crate::error::Error;
@@ -113,9 +114,14 @@ impl<'a> Args<'a> {
         if self.rest.is_empty() { Ok(()) } else { Err(self.syntax_error()) }
     }
 
+    /// Takes the value of an option or of an argument that has a range.
+    fn value_of(&mut self, what: &'static str) -> Result<&'a [u8], Error> {
+        self.next(what).map(Text::bytes).map_err(|_| Error::NoValue(what))
+    }
+
     /// Takes a number.
     pub fn number(&mut self, what: &'static str, min: u64, max: u64) -> Result<u64, Error> {
-        let value = self.next(what)?.bytes();
+        let value = self.value_of(what)?;
         parse_digits(value).filter(|number| (min..=max).contains(number)).ok_or_else(|| Error::Range {
             what,
             range: format!("a whole number from {min} to {max}"),
@@ -125,7 +131,7 @@ impl<'a> Args<'a> {
 
     /// Takes a duration.
     pub fn duration(&mut self, what: &'static str) -> Result<Millis, Error> {
-        let value = self.next(what)?.bytes();
+        let value = self.value_of(what)?;
         let number = parse_digits(value);
         number.map(Millis).filter(|duration| *duration <= Millis::MAX).ok_or_else(|| {
             let hint = if number.is_some() { " (for a Unix time use AT)" } else { "" };
@@ -136,7 +142,7 @@ impl<'a> Args<'a> {
 
     /// Takes a Unix time.
     pub fn time(&mut self, what: &'static str) -> Result<UnixMs, Error> {
-        let value = self.next(what)?.bytes();
+        let value = self.value_of(what)?;
         let number = parse_digits(value).map(UnixMs);
         let in_range = |time: &UnixMs| (UnixMs::AT_MIN..=UnixMs::MAX).contains(time);
         number.filter(in_range).ok_or_else(|| {
@@ -155,7 +161,12 @@ impl<'a> Args<'a> {
 
     /// Takes a job's id.
     pub fn id(&mut self) -> Result<IdRef<'a>, Error> {
-        id_of(self.next("id")?.bytes())
+        id_of(self.value_of("id")?)
+    }
+
+    /// Takes an error text.
+    pub fn error_text(&mut self) -> Result<&'a [u8], Error> {
+        self.value_of("ERROR")
     }
 
     /// Takes a message.
@@ -173,8 +184,57 @@ impl<'a> Args<'a> {
         Ok(message)
     }
 
+    /// Takes all that is left as ids, of which there must be one.
+    pub fn ids(&mut self) -> Result<Vec<IdRef<'a>>, Error> {
+        let mut ids = vec![self.id()?];
+        while self.len() > 0 {
+            ids.push(self.id()?);
+        }
+        Ok(ids)
+    }
+
+    /// Takes all that is left as receipts, of which there must be one.
+    pub fn receipts(&mut self) -> Result<Vec<Receipt<'a>>, Error> {
+        let mut receipts = vec![self.receipt()?];
+        while self.len() > 0 {
+            receipts.push(self.receipt()?);
+        }
+        Ok(receipts)
+    }
+
+    /// Takes a cursor: `0`, or the time and sequence of the next job.
+    pub fn cursor(&mut self) -> Result<Place, Error> {
+        let value = self.value_of("FROM")?;
+        let place = || {
+            let hyphen = value.iter().position(|&byte| byte == b'-')?;
+            let time = parse_digits(value.get(..hyphen)?).map(UnixMs)?;
+            let sequence = parse_digits(value.get(hyphen + 1..)?)?;
+            Some(Place { time, sequence })
+        };
+        let place = if value == b"0" { Some(Place::FIRST) } else { place() };
+        place.ok_or_else(|| Error::Range {
+            what: "FROM",
+            range: "0 or a cursor as DQ.PEEK returned it".into(),
+            value: value.into(),
+        })
+    }
+
+    /// Takes a number or the word `UNLIMITED`, which is `None`.
+    pub fn number_or_unlimited(
+        &mut self,
+        what: &'static str,
+        min: u64,
+        max: u64,
+    ) -> Result<Option<u64>, Error> {
+        if self.peek().is_some_and(|word| word.as_bytes() == b"UNLIMITED") {
+            self.skip();
+            return Ok(None);
+        }
+        self.number(what, min, max).map(Some)
+    }
+
     /// Takes a receipt: decimal digits, a hyphen, an id.
-    pub fn receipt(&mut self) -> Result<Receipt<'a>, Error> {
+    fn receipt(&mut self) -> Result<Receipt<'a>, Error> {
         let value = self.next("receipt")?.bytes();
         let malformed = || Error::Range {
             what: "receipt",

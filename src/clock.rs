@@ -29,10 +29,16 @@ pub fn now(context: &Context<'_>) -> Instant {
     Instant { now: UnixMs(microseconds / 1000), microseconds }
 }
 
+/// Returns a random number.
+#[must_use]
+pub fn random() -> u64 {
+    // The last 62 bits of a version 7 UUID are random.
+    Uuid::now_v7().as_u128() as u64 & (u64::MAX >> 2)
+}
+
 /// Draws the random bits of the tokens to come: when the module is loaded, and when the server changes its role.
 pub fn draw_salt() {
-    let random = Uuid::now_v7().as_u128() as u64;
-    SALT.store(random & ((1 << SALT_BITS) - 1), Ordering::Relaxed);
+    SALT.store(random() & ((1 << SALT_BITS) - 1), Ordering::Relaxed);
 }
 
 impl Instant {

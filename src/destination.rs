@@ -153,13 +153,13 @@ impl Destination {
         views: &[View<'_>],
     ) -> Result<Vec<bool>, Error> {
         let mut effects = Effects::default();
-        let arrived = key::with_job_queue(context, self.key, |queue| {
+        let arrived = key::with_job_queue(context, self.key, &mut effects, |queue, effects| {
             let mut arrived = Vec::with_capacity(views.len());
             for view in views {
                 let View { id, message, due, priority, expires, attempts, .. } = *view;
                 let put = Put { id, message, due, priority, expires, attempts };
                 // A queue that is full takes no more; the rest stays where it is.
-                let Ok(taken) = queue.receive(now, put, &mut effects) else { break };
+                let Ok(taken) = queue.receive(now, put, effects) else { break };
                 arrived.push(taken);
             }
             Ok(arrived)

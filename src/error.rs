@@ -10,6 +10,8 @@ pub enum Error {
     Syntax(Box<[u8]>),
     /// An argument, or an option's value, is missing at the end.
     Missing(&'static str),
+    /// An option stands at the end, without its value.
+    NoValue(&'static str),
     /// A word does not go with the others.
     Mismatch(&'static str),
     /// A value is outside its range.
@@ -21,6 +23,8 @@ pub enum Error {
         /// The value.
         value: Box<[u8]>,
     },
+    /// The key holds no queue, and the command needs one.
+    NoQueue,
     /// The key holds another type.
     WrongType,
     /// The key holds a sorted set, and the command is for job queues.
@@ -36,10 +40,12 @@ impl fmt::Display for Error {
         match self {
             Error::Syntax(word) => write!(f, "ERR syntax error near '{}'", printable(word)),
             Error::Missing(what) => write!(f, "ERR syntax error: {what} is missing at the end"),
+            Error::NoValue(what) => write!(f, "ERR syntax error: {what} needs a value"),
             Error::Mismatch(what) => write!(f, "ERR syntax error: {what}"),
             Error::Range { what, range, value } => {
                 write!(f, "ERR {what} must be {range}, not '{}'", printable(value))
             }
+            Error::NoQueue => write!(f, "NOQUEUE The key does not exist"),
             Error::WrongType => {
                 write!(f, "WRONGTYPE Operation against a key holding the wrong kind of value")
             }

@@ -1,7 +1,10 @@
 //! Opens the keys of commands on job queues.
 
+use dq_engine::effect::{Effect, Effects};
+use dq_engine::policy::Policy;
 use dq_engine::queue::Queue;
 
+use crate::config;
 use crate::error::Error;
 use crate::host::{Context, Key, Kind, Text};
 
@@ -15,19 +18,26 @@ pub fn job_queue(context: &Context<'_>, name: Text) -> Result<Key, Error> {
     }
 }
 
-/// Runs `change` on the job queue `name`, which is made if it is missing and `change` succeeds.
-pub fn with_job_queue<T>(
+/// Runs `change` on the job queue `name`. If it is missing it is made, with the module's policy, once `change` has
+/// succeeded; that policy is then the first of `effects` if it is not what every server takes for granted.
+pub fn with_job_queue<'e, T>(
     context: &Context<'_>,
     name: Text,
-    change: impl FnOnce(&mut Queue) -> Result<T, Error>,
+    effects: &mut Effects<'e>,
+    change: impl FnOnce(&mut Queue, &mut Effects<'e>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let mut key = job_queue(context, name)?;
     if let Some(queue) = key.queue() {
-        return change(queue);
+        return change(queue, effects);
     }
     drop(key);
-    let mut queue = Queue::new(dq_engine::policy::Policy::DEFAULT);
-    let result = change(&mut queue)?;
+    let mut queue = Queue::new(Policy::DEFAULT);
+    queue.set_policy(config::default_policy(), effects);
+    let result = change(&mut queue, effects)?;
+    if effects.is_empty() {
+        // An empty queue, which nothing else would tell others of.
+        effects.0.push(Effect::Policy(*queue.policy()));
+    }
     Key::open_to_create(context, name).create(queue);
     Ok(result)
 }

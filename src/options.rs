@@ -1,5 +1,6 @@
 //! Options that several commands share: how they are read, and how the documentation shows them.
 
+use dq_engine::job::State;
 use dq_engine::queue::{Replace, When};
 use dq_engine::time::Millis;
 
@@ -9,6 +10,20 @@ use crate::host::command::{Argument, ArgumentKind};
 
 /// `key`, the first argument.
 pub const KEY: Argument = Argument::new(c"key", ArgumentKind::Key(0));
+/// `id`
+pub const ID: Argument = Argument::new(c"id", ArgumentKind::Text);
+/// `receipt [receipt ...]`
+pub const RECEIPTS: Argument = Argument::new(c"receipt", ArgumentKind::Text).multiple();
+/// `WAITING | CLAIMED | DEAD`
+pub const STATE: Argument = Argument::of(
+    c"state",
+    ArgumentKind::OneOf,
+    &[
+        Argument::word(c"waiting", c"WAITING"),
+        Argument::word(c"claimed", c"CLAIMED"),
+        Argument::word(c"dead", c"DEAD"),
+    ],
+);
 /// `[COUNT n]`
 pub const COUNT: Argument = Argument::after(c"COUNT", c"count", ArgumentKind::Integer).optional();
 /// `[PRIORITY n]`
@@ -62,6 +77,17 @@ impl PushOptions {
             (true, false) => Ok(Replace::Yes),
             (true, true) => Ok(Replace::KeepDue),
         }
+    }
+}
+
+/// Returns the state that a word, in upper case, names.
+#[must_use]
+pub fn state_named(word: &[u8]) -> Option<State> {
+    match word {
+        b"WAITING" => Some(State::Waiting),
+        b"CLAIMED" => Some(State::Claimed),
+        b"DEAD" => Some(State::Dead),
+        _ => None,
     }
 }
 

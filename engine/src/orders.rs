@@ -161,6 +161,15 @@ impl Orders {
         self.lanes.iter().filter_map(|lane| lane.head(now)).map(|(key, _)| key.time).min()
     }
 
+    /// Returns when, after `now`, the next job becomes due. O(log n) a priority in use.
+    #[must_use]
+    pub fn upcoming(&self, now: UnixMs) -> Option<UnixMs> {
+        let after = Key { time: UnixMs(now.0.saturating_add(1)), sequence: 0 };
+        let waiting = self.waiting(after, now).next();
+        let lapsing = merge(self.lanes.iter().flat_map(move |lane| lane.leased_sources(after))).next();
+        [waiting, lapsing].into_iter().flatten().map(|(key, _)| key.time).min()
+    }
+
     /// Returns roughly how many bytes the orders take. O(1) a priority in use.
     #[must_use]
     pub fn bytes(&self) -> usize {

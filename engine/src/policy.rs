@@ -40,6 +40,9 @@ impl Policy {
         ttl: Millis::ZERO,
     };
 
+    /// The largest limit of dead jobs.
+    pub const DEAD_MAX_LIMIT: u64 = u32::MAX as u64;
+
     /// How many numbers make a policy.
     pub const NUMBERS: usize = 8;
 

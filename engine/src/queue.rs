@@ -17,8 +17,8 @@ mod tidy;
 
 pub use deliver::{Claim, Deliver, Delivery, Limit, Picked};
 pub use push::{Outcome, Push, Replace, When};
-pub use read::Info;
-pub use settle::{Nack, Receipt};
+pub use read::{Info, Page};
+pub use settle::{Nack, Receipt, Retry};
 pub use store::Loaded;
 
 use crate::effect::{Cause, Effect, Effects, Put};

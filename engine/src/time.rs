@@ -22,6 +22,12 @@ impl UnixMs {
         let sum = UnixMs(self.0.checked_add(duration.0)?);
         (sum <= UnixMs::MAX).then_some(sum)
     }
+
+    /// Returns the time `duration` later, at most [`UnixMs::MAX`], which no duration from a real clock's now reaches.
+    #[must_use]
+    pub fn plus(self, duration: Millis) -> UnixMs {
+        self.after(duration).unwrap_or(UnixMs::MAX)
+    }
 }
 
 impl Millis {

@@ -6,10 +6,10 @@ use dq_engine::queue::Receipt;
 use crate::args::Args;
 use crate::clock;
 use crate::error::Error;
-use crate::host::command::{Access, Argument, ArgumentKind, Command, KeyUse, Spec};
+use crate::host::command::{Access, Command, KeyUse, Spec};
 use crate::host::{Context, Text};
 use crate::key;
-use crate::options::KEY;
+use crate::options::{KEY, RECEIPTS};
 use crate::propagate;
 
 pub struct Ack;
@@ -24,7 +24,7 @@ impl Command for Ack {
         access: Access::Ordinary,
         tips: c"",
         keys: &[KeyUse::Delete],
-        arguments: &[KEY, Argument::new(c"receipt", ArgumentKind::Text).multiple()],
+        arguments: &[KEY, RECEIPTS],
     };
 
     fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
@@ -35,10 +35,10 @@ impl Command for Ack {
         context.reply_array(receipts.len());
         match key.queue() {
             Some(queue) => {
-                queue.tidy(now, &mut effects);
                 for receipt in receipts {
                     context.reply_integer(u64::from(queue.ack(now, receipt, &mut effects)));
                 }
+                queue.tidy(now, &mut effects);
             }
             None => receipts.iter().for_each(|_| context.reply_integer(0)),
         }
@@ -50,10 +50,7 @@ impl Command for Ack {
 fn parse(words: &[Text]) -> Result<(Text, Vec<Receipt<'_>>), Error> {
     let mut args = Args::new(words);
     let key = args.next("key")?;
-    let mut receipts = Vec::with_capacity(args.len());
-    while args.len() > 0 {
-        receipts.push(args.receipt()?);
-    }
+    let receipts = args.receipts()?;
     args.finish()?;
     Ok((key, receipts))
 }

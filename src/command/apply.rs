@@ -5,11 +5,13 @@
 
 use dq_engine::effect::{VERSION, parse, parse_digits};
 use dq_engine::error::EffectFault;
+use dq_engine::policy::Policy;
+use dq_engine::queue::Queue;
 
 use crate::args::Args;
 use crate::error::Error;
 use crate::host::command::{Access, Argument, ArgumentKind, Command, KeyUse, Spec};
-use crate::host::{Context, Text};
+use crate::host::{Context, Key, Text};
 use crate::key;
 use crate::options::KEY;
 
@@ -44,7 +46,16 @@ impl Command for Apply {
         }
         args.finish()?;
         let effects = parse(&words)?;
-        key::with_job_queue(context, name, |queue| Ok(queue.apply(&effects)?))?;
+        let mut key = key::job_queue(context, name)?;
+        match key.queue() {
+            Some(queue) => queue.apply(&effects)?,
+            None => {
+                let mut queue = Queue::new(Policy::DEFAULT);
+                queue.apply(&effects)?;
+                drop(key);
+                Key::open_to_create(context, name).create(queue);
+            }
+        }
         context.replicate_verbatim();
         context.signal_modified(name);
         context.reply_ok();

@@ -6,11 +6,12 @@ use dq_engine::id::IdRef;
 use crate::args::Args;
 use crate::clock;
 use crate::error::Error;
-use crate::host::command::{Access, Argument, ArgumentKind, Command, KeyUse, Spec};
+use crate::host::command::{Access, Command, KeyUse, Spec};
 use crate::host::{Context, Text};
 use crate::key;
-use crate::options::KEY;
+use crate::options::{ID, KEY};
 use crate::propagate;
+use crate::reply;
 
 pub struct Cancel;
 
@@ -24,7 +25,7 @@ impl Command for Cancel {
         access: Access::Ordinary,
         tips: c"",
         keys: &[KeyUse::AccessDelete],
-        arguments: &[KEY, Argument::new(c"id", ArgumentKind::Text).multiple()],
+        arguments: &[KEY, ID.multiple()],
     };
 
     fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
@@ -32,19 +33,15 @@ impl Command for Cancel {
         let mut key = key::job_queue(context, name)?;
         let now = clock::now(context).now;
         let mut effects = Effects::default();
-        context.reply_array(ids.len());
-        let mut queue = key.queue();
-        if let Some(queue) = queue.as_deref_mut() {
+        let mut states = vec![None; ids.len()];
+        if let Some(queue) = key.queue() {
+            for (state, &id) in states.iter_mut().zip(&ids) {
+                *state = queue.cancel(now, id, &mut effects);
+            }
             queue.tidy(now, &mut effects);
         }
-        for id in ids {
-            let state = queue.as_deref_mut().and_then(|queue| queue.cancel(now, id, &mut effects));
-            match state {
-                Some(state) => context.reply_bytes(state.word().as_bytes()),
-                None => context.reply_null(),
-            }
-        }
         propagate::effects(context, name, &effects);
+        reply::states(context, &states);
         Ok(())
     }
 }
@@ -52,10 +49,7 @@ impl Command for Cancel {
 fn parse(words: &[Text]) -> Result<(Text, Vec<IdRef<'_>>), Error> {
     let mut args = Args::new(words);
     let key = args.next("key")?;
-    let mut ids = Vec::with_capacity(args.len());
-    while args.len() > 0 {
-        ids.push(args.id()?);
-    }
+    let ids = args.ids()?;
     args.finish()?;
     Ok((key, ids))
 }

@@ -47,10 +47,9 @@ impl Command for Claim {
         let instant = clock::now(context);
         let limit = Limit { count: request.count, bytes: config::max_reply_bytes() };
         let terms = Terms { limit, lease: request.lease, token: instant.token() };
-        queue.check_claim(instant.now, &terms)?;
         let mut effects = Effects::default();
+        queue.claim(instant.now, &terms, &mut Deliveries(context), &mut effects);
         queue.tidy(instant.now, &mut effects);
-        queue.claim(instant.now, &terms, &mut Deliveries(context), &mut effects)?;
         propagate::effects(context, request.key, &effects);
         Ok(())
     }

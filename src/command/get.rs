@@ -3,10 +3,10 @@
 use crate::args::Args;
 use crate::clock;
 use crate::error::Error;
-use crate::host::command::{Access, Argument, ArgumentKind, Command, KeyUse, Spec};
+use crate::host::command::{Access, Command, KeyUse, Spec};
 use crate::host::{Context, Text};
 use crate::key;
-use crate::options::KEY;
+use crate::options::{ID, KEY};
 use crate::reply;
 
 pub struct Get;
@@ -21,7 +21,7 @@ impl Command for Get {
         access: Access::Ordinary,
         tips: c"nondeterministic_output",
         keys: &[KeyUse::Read],
-        arguments: &[KEY, Argument::new(c"id", ArgumentKind::Text)],
+        arguments: &[KEY, ID],
     };
 
     fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {

@@ -73,11 +73,12 @@ impl Command for MPush {
         let instant = clock::now(context);
         let jobs = jobs(&request, instant)?;
         let mut effects = Effects::default();
-        let outcomes = key::with_job_queue(context, request.key, |queue| {
+        let outcomes = key::with_job_queue(context, request.key, &mut effects, |queue, effects| {
             jobs.iter().try_for_each(|job| queue.check_push(instant.now, job))?;
-            queue.tidy(instant.now, &mut effects);
-            let push = |job| Ok(queue.push(instant.now, job, &mut effects)?);
-            jobs.iter().map(push).collect::<Result<Vec<Outcome>, Error>>()
+            let push = |job| Ok(queue.push(instant.now, job, effects)?);
+            let outcomes = jobs.iter().map(push).collect::<Result<Vec<Outcome>, Error>>()?;
+            queue.tidy(instant.now, effects);
+            Ok(outcomes)
         })?;
         propagate::effects(context, request.key, &effects);
         context.reply_array(jobs.len());

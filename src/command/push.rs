@@ -61,10 +61,10 @@ impl Command for Push {
         let Request { key, message, when, replace, options, .. } = request;
         let push = Job { id, message, when, priority: options.priority(), ttl: options.ttl, replace };
         let mut effects = Effects::default();
-        let outcome = key::with_job_queue(context, key, |queue| {
-            queue.check_push(instant.now, &push)?;
-            queue.tidy(instant.now, &mut effects);
-            Ok(queue.push(instant.now, &push, &mut effects)?)
+        let outcome = key::with_job_queue(context, key, &mut effects, |queue, effects| {
+            let outcome = queue.push(instant.now, &push, effects)?;
+            queue.tidy(instant.now, effects);
+            Ok(outcome)
         })?;
         propagate::effects(context, key, &effects);
         context.reply_array(2);

@@ -183,9 +183,21 @@ unsafe extern "C" fn digest(digest: *mut raw::RedisModuleDigest, value: *mut c_v
     guard((), || unsafe { queue(value) }.digest(&mut Digest(digest)));
 }
 
+/// A value of more work than this is freed by a thread of its own: `DEL`, `FLUSHALL SYNC` and expiry call from the server's
+/// main thread, where a million jobs would take tens of milliseconds.
+const FREE_HERE_MAX: usize = 10_000;
+
 /// May run in a thread of the server's.
 unsafe extern "C" fn free(value: *mut c_void) {
-    guard((), || drop(unsafe { Box::from_raw(value.cast::<Queue>()) }));
+    guard((), || {
+        // SAFETY: `load`, `copy` or `Key::create` made it, and the server hands it back once.
+        let queue = unsafe { Box::from_raw(value.cast::<Queue>()) };
+        if queue.free_effort() > FREE_HERE_MAX {
+            // If there can be no thread, the closure is dropped here and now, and the queue with it.
+            let thread = std::thread::Builder::new().name("dq-free".into()).spawn(move || drop(queue));
+            drop(thread);
+        }
+    });
 }
 
 unsafe extern "C" fn free_effort(_: *mut raw::RedisModuleString, value: *const c_void) -> usize {

@@ -36,8 +36,8 @@ fn written_in_every_way(prepare: &str, line: &str, judge: impl Fn(&[String], &mu
 
 #[test]
 fn a_push_is_written_as_its_put() {
-    written_in_every_way("", "DQ.PUSH q m ID a AT 1600000000000 PRIORITY 3 TTL 5", |written, _| {
-        assert_eq!(written, ["DQ.APPLY q 1 PUT a m 1600000000000 PRIORITY 3 EXPIRES 1600000000005"]);
+    written_in_every_way("", "DQ.PUSH q m ID a AT 4102444800000 PRIORITY 3 TTL 5", |written, _| {
+        assert_eq!(written, ["DQ.APPLY q 1 PUT a m 4102444800000 PRIORITY 3 EXPIRES 4102444800005"]);
     });
 }
 

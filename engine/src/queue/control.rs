@@ -1,7 +1,9 @@
 //! Control by id, and of the queue as a whole.
 
+use smallvec::smallvec;
+
 use super::{Queue, When};
-use crate::effect::{Cause, Effect, Effects, FOREVER, Ids};
+use crate::effect::{Cause, Effect, Effects, FOREVER};
 use crate::error::Refusal;
 use crate::id::IdRef;
 use crate::job::State;
@@ -45,16 +47,10 @@ impl Queue {
     }
 
     /// Lets dead jobs wait again, those that died first, with no attempt counted and no expiry. Returns how many.
-    /// O(log n) a job. Refuses a delay that ends too late.
-    pub fn redrive(
-        &mut self,
-        now: UnixMs,
-        delay: Millis,
-        count: usize,
-        effects: &mut Effects<'_>,
-    ) -> Result<usize, Refusal> {
+    /// O(log n) a job.
+    pub fn redrive(&mut self, now: UnixMs, delay: Millis, count: usize, effects: &mut Effects<'_>) -> usize {
         let slots: Vec<Slot> = self.orders.dead(Key::FIRST, now).take(count).map(|(_, slot)| slot).collect();
-        self.redrive_slots(now, delay, slots, effects)
+        self.redrive_slots(now.plus(delay), &slots, effects)
     }
 
     /// Lets the dead jobs among `ids` wait again. As [`Queue::redrive`].
@@ -64,35 +60,28 @@ impl Queue {
         delay: Millis,
         ids: &[IdRef<'_>],
         effects: &mut Effects<'_>,
-    ) -> Result<usize, Refusal> {
-        let mut slots = Vec::new();
+    ) -> usize {
+        let mut redriven = 0;
         for &id in ids {
-            match self.find_at(id, now) {
-                Some((slot, _, State::Dead)) if !slots.contains(&slot) => slots.push(slot),
-                _ => {}
+            if let Some((slot, _, State::Dead)) = self.find_at(id, now) {
+                redriven += self.redrive_slots(now.plus(delay), &[slot], effects);
             }
         }
-        self.redrive_slots(now, delay, slots, effects)
+        redriven
     }
 
-    fn redrive_slots(
-        &mut self,
-        now: UnixMs,
-        delay: Millis,
-        slots: Vec<Slot>,
-        effects: &mut Effects<'_>,
-    ) -> Result<usize, Refusal> {
-        let due = now.after(delay).ok_or(Refusal::TimeTooLarge { what: "DELAY" })?;
-        let mut ids = Ids::with_capacity(slots.len());
-        for &slot in &slots {
-            self.settle_death(slot, effects);
-            ids.extend(self.jobs.get(slot).map(|job| job.id.clone()));
+    fn redrive_slots(&mut self, due: UnixMs, slots: &[Slot], effects: &mut Effects<'_>) -> usize {
+        // Deaths by time alone are written down first, so that the effect names only dead jobs.
+        slots.iter().for_each(|&slot| self.settle_death(slot, effects));
+        for &slot in slots {
+            let Some(id) = self.jobs.get(slot).map(|job| job.id.clone()) else { continue };
+            match effects.0.last_mut() {
+                Some(Effect::Redrive { due: last, ids }) if *last == due => ids.push(id),
+                _ => effects.0.push(Effect::Redrive { due, ids: smallvec![id] }),
+            }
             self.redrive_to(slot, due);
         }
-        if !ids.is_empty() {
-            effects.0.push(Effect::Redrive { due, ids });
-        }
-        Ok(slots.len())
+        slots.len()
     }
 
     /// Takes out up to `count` jobs that are in `state`, in the order in which they are listed. Returns how many.
@@ -113,21 +102,13 @@ impl Queue {
         }
     }
 
-    /// Stops deliveries until `now + length`, or, with `None`, until they are resumed. O(1). Refuses a pause that ends
-    /// too late.
-    pub fn pause(
-        &mut self,
-        now: UnixMs,
-        length: Option<Millis>,
-        effects: &mut Effects<'_>,
-    ) -> Result<(), Refusal> {
-        let until = match length {
-            None => FOREVER,
-            Some(length) => now.after(length).ok_or(Refusal::TimeTooLarge { what: "pause" })?,
-        };
-        self.paused_until = Some(until);
-        effects.0.push(Effect::Pause(Some(until)));
-        Ok(())
+    /// Stops deliveries until `now + length`, or, with `None`, until they are resumed. O(1).
+    pub fn pause(&mut self, now: UnixMs, length: Option<Millis>, effects: &mut Effects<'_>) {
+        let until = length.map_or(FOREVER, |length| now.plus(length));
+        if self.paused_until != Some(until) {
+            self.paused_until = Some(until);
+            effects.0.push(Effect::Pause(Some(until)));
+        }
     }
 
     /// Lets deliveries go on. O(1).

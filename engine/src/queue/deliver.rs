@@ -4,7 +4,6 @@ use smallvec::SmallVec;
 
 use super::Queue;
 use crate::effect::{Cause, Effect, Effects, Ids};
-use crate::error::Refusal;
 use crate::id::IdRef;
 use crate::job::{Job, Reason, State, Token, View};
 use crate::lane::Horizon;
@@ -85,28 +84,16 @@ impl Queue {
         !self.is_paused(now) && self.orders.first_due(Horizon::at(now)).is_some()
     }
 
-    /// Tells whether `claim` can be done at `now`. O(1). Refuses a lease that ends too late.
-    pub fn check_claim(&self, now: UnixMs, claim: &Claim) -> Result<(), Refusal> {
-        self.lease_end(now, claim).map(|_| ())
-    }
-
-    /// Claims what is due: hands each job to `to`, then leases it or takes it out. O(log n) a job. Refuses a lease that
-    /// ends too late.
-    pub fn claim(
-        &mut self,
-        now: UnixMs,
-        claim: &Claim,
-        to: &mut impl Deliver,
-        effects: &mut Effects<'_>,
-    ) -> Result<(), Refusal> {
-        let until = self.lease_end(now, claim)?;
+    /// Claims what is due: hands each job to `to`, then leases it or takes it out. O(log n) a job.
+    pub fn claim(&mut self, now: UnixMs, claim: &Claim, to: &mut impl Deliver, effects: &mut Effects<'_>) {
         let picked = self.pick(Horizon::at(now), claim.limit);
-        if picked.is_empty() {
-            to.expect(0);
-            return Ok(());
-        }
-        let lease = until.map(|until| (until, claim.token.max(self.last_token + 1)));
         to.expect(picked.len());
+        if picked.is_empty() {
+            return;
+        }
+        let length = claim.lease.unwrap_or(self.policy.lease);
+        let token = claim.token.max(self.last_token + 1);
+        let lease = (!length.is_zero()).then(|| (now.plus(length), token));
         let mut ids = Ids::with_capacity(picked.len());
         for slot in picked {
             let Some(job) = self.jobs.get(slot) else { continue };
@@ -123,7 +110,6 @@ impl Queue {
             Some((until, token)) => Effect::Lease { until, token, ids },
             None => Effect::Remove { cause: Cause::Claimed, ids },
         });
-        Ok(())
     }
 
     /// Shows a picked job as it is at `now`. O(1).
@@ -143,15 +129,6 @@ impl Queue {
         if waits {
             self.bury_recorded(slot, Reason::Conflict, now, effects);
         }
-    }
-
-    /// When leases of `claim` end; `None` if it takes jobs out.
-    fn lease_end(&self, now: UnixMs, claim: &Claim) -> Result<Option<UnixMs>, Refusal> {
-        let lease = claim.lease.unwrap_or(self.policy.lease);
-        if lease.is_zero() {
-            return Ok(None);
-        }
-        now.after(lease).map(Some).ok_or(Refusal::TimeTooLarge { what: "LEASE" })
     }
 
     pub(super) fn is_paused(&self, now: UnixMs) -> bool {

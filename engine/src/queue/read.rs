@@ -1,6 +1,6 @@
 //! Reading: nothing here changes anything, so replicas can do it too.
 
-use super::{Counters, Queue};
+use super::{Counters, Limit, Picked, Queue};
 use crate::id::IdRef;
 use crate::job::{Job, State, Token, View};
 use crate::lane::Horizon;
@@ -9,6 +9,15 @@ use crate::policy::Policy;
 use crate::slots::Slot;
 use crate::time::UnixMs;
 use crate::timeline::Key;
+
+/// Some jobs of a list.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// The jobs.
+    pub slots: Picked,
+    /// Where the list goes on; `None` at its end.
+    pub next: Option<Key>,
+}
 
 /// The state of a queue as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,19 +73,30 @@ impl Queue {
         waiting.into_iter().flatten().chain(claimed.into_iter().flatten()).chain(dead.into_iter().flatten())
     }
 
+    /// Returns the jobs that are in `state` at `now`, from `from` on, as many as `limit` allows, and where the next one
+    /// stands. O(log n + count).
+    #[must_use]
+    pub fn page(&self, state: State, from: Key, now: UnixMs, limit: Limit) -> Page {
+        let (mut slots, mut bytes, mut next) = (Picked::new(), 0, None);
+        for (key, slot) in self.walk(state, from, now) {
+            if slots.len() == limit.count || bytes > limit.bytes {
+                next = Some(key);
+                break;
+            }
+            slots.push(slot);
+            bytes += self.jobs.get(slot).map_or(0, |job| job.message.len());
+        }
+        Page { slots, next }
+    }
+
     /// Describes the queue as it is at `now`. O(log n) a priority in use.
     #[must_use]
     pub fn info(&self, now: UnixMs) -> Info {
-        let head = self.orders.next_due(now);
-        let (oldest_due, future) = (head.filter(|&time| time <= now), head.filter(|&time| time > now));
-        let after_now = Key { time: UnixMs(now.0.saturating_add(1)), sequence: 0 };
-        let next_waiting = || self.orders.waiting(after_now, now).next().map(|(key, _)| key.time);
-        let next_lapse = || self.orders.claimed(Key::FIRST, now).next().map(|(key, _)| key.time);
-        let next_due = future.or_else(|| [next_waiting(), next_lapse()].into_iter().flatten().min());
+        let oldest_due = self.orders.next_due(now).filter(|&time| time <= now);
         Info {
             census: self.orders.census(now),
             oldest_due,
-            next_due,
+            next_due: self.orders.upcoming(now),
             paused_until: self.paused_until.filter(|&until| now < until),
             bytes: self.bytes(),
             policy: self.policy,

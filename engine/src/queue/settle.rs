@@ -4,7 +4,6 @@ use smallvec::smallvec;
 
 use super::Queue;
 use crate::effect::{Cause, Effect, Effects};
-use crate::error::Refusal;
 use crate::id::IdRef;
 use crate::job::{ERROR_MAX, Job, Reason, State, Token};
 use crate::slots::Slot;
@@ -22,18 +21,27 @@ pub struct Receipt<'a> {
 
 /// How a job is given back.
 #[derive(Clone, Copy, Debug)]
-pub enum Nack {
+pub struct Nack<'a> {
+    /// When it can be delivered again.
+    pub retry: Retry,
+    /// What went wrong. The first [`ERROR_MAX`] bytes are kept; an empty text removes the last one.
+    pub error: Option<&'a [u8]>,
+}
+
+/// When a job that was given back can be delivered again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
     /// After the policy's backoff.
     Backoff {
         /// A random number, for the jitter.
         draw: u64,
     },
     /// After so long.
-    Delay(Millis),
+    After(Millis),
     /// At once, and the attempt does not count.
     Unused,
     /// Never: it dies.
-    Dead,
+    Never,
 }
 
 impl Queue {
@@ -45,66 +53,60 @@ impl Queue {
         true
     }
 
-    /// Gives a job back; returns what it is then, or `None` if the receipt is not current. One that died by its lease's
-    /// end stays dead. `error`, cut to [`ERROR_MAX`] bytes, is kept. O(log n). Refuses a delay that ends too late.
+    /// Gives a job back; returns what it is then, or `None` if the receipt is not current. A job whose attempts are used
+    /// up dies, unless the attempt does not count; one that died by its lease's end stays dead. O(log n).
     pub fn nack(
         &mut self,
         now: UnixMs,
         receipt: Receipt<'_>,
-        how: Nack,
-        error: Option<&[u8]>,
+        nack: Nack<'_>,
         effects: &mut Effects<'_>,
-    ) -> Result<Option<State>, Refusal> {
-        let Some((slot, job, state)) = self.find_delivery(receipt, now) else { return Ok(None) };
-        let exhausted = self.policy.is_exhausted(job.attempts);
-        let attempts = job.attempts;
-        let visible = match how {
-            Nack::Unused | Nack::Dead => now,
-            Nack::Delay(delay) => now.after(delay).ok_or(Refusal::TimeTooLarge { what: "DELAY" })?,
-            Nack::Backoff { draw } => {
-                let wait = self.policy.backoff.wait(attempts, draw);
-                now.after(wait).ok_or(Refusal::TimeTooLarge { what: "backoff" })?
-            }
-        };
-        if let Some(text) = error {
+    ) -> Option<State> {
+        let (slot, job, state) = self.find_delivery(receipt, now)?;
+        let (attempts, id) = (job.attempts, job.id.clone());
+        if let Some(text) = nack.error {
             let text: Box<[u8]> = text.get(..ERROR_MAX).unwrap_or(text).into();
-            effects.0.push(Effect::Error { id: job.id.clone(), text: text.clone() });
+            effects.0.push(Effect::Error { id: id.clone(), text: text.clone() });
             self.keep_error(slot, text);
         }
-        match (state, how) {
-            (State::Dead, _) => return Ok(Some(State::Dead)),
-            (_, Nack::Dead) => self.bury_recorded(slot, Reason::Rejected, now, effects),
-            (_, Nack::Unused) => self.release_recorded(slot, visible, attempts.saturating_sub(1), effects),
-            _ if exhausted => self.bury_recorded(slot, Reason::Nacked, now, effects),
-            _ => {
-                self.release_recorded(slot, visible, attempts, effects);
-                return Ok(Some(State::Waiting));
-            }
+        if state == State::Dead {
+            return Some(State::Dead);
         }
-        Ok(Some(if matches!(how, Nack::Unused) { State::Waiting } else { State::Dead }))
+        let exhausted = self.policy.is_exhausted(attempts);
+        let (visible, attempts) = match nack.retry {
+            Retry::Never => return Some(self.reject(now, slot, Reason::Rejected, effects)),
+            Retry::Unused => (now, attempts.saturating_sub(1)),
+            Retry::After(_) | Retry::Backoff { .. } if exhausted => {
+                return Some(self.reject(now, slot, Reason::Nacked, effects));
+            }
+            Retry::After(delay) => (now.plus(delay), attempts),
+            Retry::Backoff { draw } => (now.plus(self.policy.backoff.wait(attempts, draw)), attempts),
+        };
+        effects.0.push(Effect::Release { id, visible, attempts });
+        self.release(slot, visible, attempts);
+        Some(State::Waiting)
     }
 
     /// Lets the lease of a delivery end at `now + lease`; `false` if the receipt is not current or the job has died.
-    /// O(log n). Refuses a lease that ends too late.
+    /// O(log n).
     pub fn extend(
         &mut self,
         now: UnixMs,
         receipt: Receipt<'_>,
         lease: Millis,
         effects: &mut Effects<'_>,
-    ) -> Result<bool, Refusal> {
-        let until = now.after(lease).ok_or(Refusal::TimeTooLarge { what: "LEASE" })?;
-        let Some((slot, job, state)) = self.find_delivery(receipt, now) else { return Ok(false) };
+    ) -> bool {
+        let Some((slot, job, state)) = self.find_delivery(receipt, now) else { return false };
         if state == State::Dead {
-            return Ok(false);
+            return false;
         }
-        let id = job.id.clone();
+        let (until, id) = (now.plus(lease), job.id.clone());
         match effects.0.last_mut() {
             Some(Effect::Extend { until: last, ids }) if *last == until => ids.push(id),
             _ => effects.0.push(Effect::Extend { until, ids: smallvec![id] }),
         }
         self.extend_to(slot, until);
-        Ok(true)
+        true
     }
 
     pub(super) fn extend_to(&mut self, slot: Slot, until: UnixMs) {
@@ -121,10 +123,9 @@ impl Queue {
         self.restand(slot, |job| job.extra_mut().error = (!text.is_empty()).then_some(text));
     }
 
-    fn release_recorded(&mut self, slot: Slot, visible: UnixMs, attempts: u32, effects: &mut Effects<'_>) {
-        let Some(job) = self.jobs.get(slot) else { return };
-        effects.0.push(Effect::Release { id: job.id.clone(), visible, attempts });
-        self.release(slot, visible, attempts);
+    fn reject(&mut self, now: UnixMs, slot: Slot, reason: Reason, effects: &mut Effects<'_>) -> State {
+        self.bury_recorded(slot, reason, now, effects);
+        State::Dead
     }
 
     /// Finds the job whose current delivery `receipt` names.
