@@ -11,7 +11,7 @@
 //!               ^                 |    ^                     |  |
 //!               |                 |    '---- lease ends -----'  |
 //!               |                 |                             |
-//!               '-----------------|------- nack DELAY ----------'
+//!               '-----------------|--------- nack --------------'
 //!               ^                 |                             | nack DEAD, or the last
 //!               |                 | claim without lease         v permitted attempt fails
 //!               |                 | move, TTL over             dead
@@ -19,7 +19,7 @@
 //!               |                gone                           |
 //!               '------------------ redrive -------------------'
 //!
-//!   cancel takes a job out of any state; push REPLACE makes it wait anew from any state.
+//!   cancel and purge take a job out of any state; push REPLACE makes it wait anew from any state.
 //! ```
 //!
 //! # Words
