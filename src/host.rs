@@ -9,6 +9,7 @@ mod alloc;
 mod arguments;
 pub mod command;
 mod context;
+mod description;
 mod entry;
 mod key;
 pub mod module_type;

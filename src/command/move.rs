@@ -3,7 +3,7 @@
 use dq_engine::effect::Effects;
 use dq_engine::lane::Horizon;
 use dq_engine::queue::{Limit, Queue};
-use dq_engine::time::{Millis, UnixMs};
+use dq_engine::time::Millis;
 
 use crate::args::Args;
 use crate::clock;
@@ -82,7 +82,7 @@ impl Command for Move {
 /// Moves what is due; returns how many jobs arrived. The destination is written first: what it did not take stays.
 fn move_due(context: &Context<'_>, request: &Request, queue: &mut Queue) -> Result<usize, Error> {
     let now = clock::now(context).now;
-    let ahead = now.after(request.ahead).unwrap_or(UnixMs::MAX);
+    let ahead = now.plus(request.ahead);
     let limit = Limit { count: request.count, bytes: config::max_reply_bytes() };
     let picked = queue.pick(Horizon { now, waiting: ahead }, limit);
     let taken = request.destination.take(context, now, queue, &picked)?;
