@@ -10,7 +10,7 @@ use crate::harness::server::Server;
 /// Runs `line` alone, in a transaction and in a script, each on a fresh state made by `prepare`.
 ///
 /// All three must write the same effects, which are handed to `judge`.
-fn written_in_every_way(prepare: &str, line: &str, judge: impl Fn(&[String], &mut Client)) {
+pub fn written_in_every_way(prepare: &str, line: &str, judge: impl Fn(&[String], &mut Client)) {
     let server = Server::with(&AOF);
     let words: Vec<&str> = line.split(' ').collect();
     let script = "return redis.call(unpack(ARGV))";

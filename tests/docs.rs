@@ -1,0 +1,127 @@
+//! What the README and the pages in docs/ show and say, held against a real server: each session is run, each page's
+//! head is compared with what the server tells of the command, each link is followed.
+//!
+//! Server and module are found as in the server tests; see `harness::server_binary`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+#[path = "server/harness/mod.rs"]
+#[allow(dead_code, reason = "it is made for the server tests; these need a part of it")]
+mod harness;
+
+#[path = "docs/command.rs"]
+mod command;
+#[path = "docs/page.rs"]
+mod page;
+#[path = "docs/session.rs"]
+mod session;
+#[path = "docs/terminal.rs"]
+mod terminal;
+
+use crate::command::{Docs, registered};
+use crate::harness::dump::split_footer;
+use crate::harness::server::Server;
+use crate::page::{Page, capitals, command_pages};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+const README: &str = "README.md";
+const FORMAT: &str = "docs/format.md";
+
+#[track_caller]
+fn assert_none(faults: &[String]) {
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n\n"));
+}
+
+#[test]
+fn the_readme_shows_what_happens() {
+    match Page::read(README) {
+        Some(page) => assert_none(&session::faults_of(&page)),
+        None => eprintln!("the_readme_shows_what_happens: skipped, there is no {README}"),
+    }
+}
+
+#[test]
+fn every_command_page_shows_what_happens() {
+    let faults: Vec<String> = command_pages().iter().flat_map(session::faults_of).collect();
+    assert_none(&faults);
+}
+
+#[test]
+fn every_command_has_a_page_and_every_page_a_command() {
+    let server = Server::start();
+    let names: BTreeSet<String> = registered(&mut server.connect()).into_iter().collect();
+    let titles: BTreeSet<String> = command_pages().iter().map(|page| page.title().to_owned()).collect();
+    assert!(!names.is_empty(), "the server knows no command of the module");
+    assert_eq!(names, titles);
+}
+
+#[test]
+fn a_pages_syntax_names_the_options_that_the_server_knows() {
+    let server = Server::start();
+    let client = &mut server.connect();
+    let mut faults = Vec::new();
+    for page in command_pages() {
+        let Some(docs) = Docs::of(client, page.title()) else { return };
+        let (written, known) = (capitals(page.syntax(), page.title()), docs.tokens());
+        if written != known {
+            faults.push(format!("{}: the syntax has {written:?}, COMMAND DOCS {known:?}", page.path));
+        }
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn a_pages_head_says_what_the_server_says() {
+    let server = Server::start();
+    let client = &mut server.connect();
+    let mut faults = Vec::new();
+    for page in command_pages() {
+        let Some(docs) = Docs::of(client, page.title()) else { return };
+        for (name, said) in docs.said() {
+            let written = page.fact(name);
+            if written != said {
+                faults.push(format!("{}: '{name}: {written}', but the server says '{said}'", page.path));
+            }
+        }
+        for (name, parts) in docs.contained() {
+            let written = page.fact(name);
+            if !parts.iter().all(|part| written.contains(part.as_str())) {
+                faults.push(format!("{}: '{name}: {written}', but the server says {parts:?}", page.path));
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let others = [README, FORMAT, "docs/design.md"].into_iter().filter_map(Page::read);
+    let mut faults = Vec::new();
+    for page in others.chain(command_pages()) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(&page.path);
+        let folder = folder.parent().expect("a page is in a folder");
+        for link in page.links() {
+            if !folder.join(link).exists() {
+                faults.push(format!("{}: {link} is not there", page.path));
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn the_examples_of_the_format_are_what_the_server_writes() {
+    let page = Page::read(FORMAT).expect("docs/format.md is there");
+    let server = Server::with(&["rdbcompression no"]);
+    let client = &mut server.connect();
+    assert_none(&session::faults_with(&page, client));
+    let dump = client.done("DUMP jobs");
+    let (value, _) = split_footer(dump.bytes());
+    let [example] = &page.blocks("hex")[..] else { panic!("{FORMAT} has one block of hex") };
+    assert_eq!(example.hex(), value, "docs/format.md explains other bytes than these: {}", shown(value));
+}
+
+fn shown(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
