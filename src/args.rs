@@ -134,7 +134,7 @@ impl<'a> Args<'a> {
         let value = self.value_of(what)?;
         let number = parse_digits(value);
         number.map(Millis).filter(|duration| *duration <= Millis::MAX).ok_or_else(|| {
-            let hint = if number.is_some() { " (for a Unix time use AT)" } else { "" };
+            let hint = if number.is_some() && what == "DELAY" { " (for a Unix time use AT)" } else { "" };
             let range = format!("a whole number of milliseconds from 0 to {}{hint}", Millis::MAX.0);
             Error::Range { what, range, value: value.into() }
         })
@@ -159,9 +159,9 @@ impl<'a> Args<'a> {
         Ok(self.number("COUNT", 1, config::max_count() as u64)? as usize)
     }
 
-    /// Takes a job's id.
-    pub fn id(&mut self) -> Result<IdRef<'a>, Error> {
-        id_of(self.value_of("id")?)
+    /// Takes a job's id. `what` goes before it.
+    pub fn id(&mut self, what: &'static str) -> Result<IdRef<'a>, Error> {
+        id_of(self.value_of(what)?)
     }
 
     /// Takes an error text.
@@ -186,9 +186,9 @@ impl<'a> Args<'a> {
 
     /// Takes all that is left as ids, of which there must be one.
     pub fn ids(&mut self) -> Result<Vec<IdRef<'a>>, Error> {
-        let mut ids = vec![self.id()?];
+        let mut ids = vec![self.id("ID")?];
         while self.len() > 0 {
-            ids.push(self.id()?);
+            ids.push(self.id("ID")?);
         }
         Ok(ids)
     }
@@ -249,11 +249,11 @@ impl<'a> Args<'a> {
     }
 }
 
-/// Reads an id. The star, which asks the server to make one, is none.
+/// Reads an id.
 pub fn id_of(bytes: &[u8]) -> Result<IdRef<'_>, Error> {
     match IdRef::new(bytes) {
-        Ok(id) if bytes != b"*" => Ok(id),
-        _ => Err(Error::Range {
+        Ok(id) => Ok(id),
+        Err(_) => Err(Error::Range {
             what: "id",
             range: format!("1 to {ID_MAX} bytes other than '*'"),
             value: bytes.into(),

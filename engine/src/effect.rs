@@ -21,8 +21,6 @@ use crate::time::UnixMs;
 pub const VERSION: u64 = 1;
 /// The end of a pause that has none.
 pub const FOREVER: UnixMs = UnixMs(UnixMs::MAX.0 + 1);
-/// The largest token that is accepted from outside, so that there is always a next one.
-pub const TOKEN_MAX: Token = u64::MAX - (1 << 40);
 
 /// Ids, the first of which needs no allocation: most commands name one job.
 pub type Ids = SmallVec<[Id; 1]>;

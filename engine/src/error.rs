@@ -3,12 +3,13 @@
 use std::fmt;
 
 use crate::id::ID_MAX;
+use crate::slots::JOBS_MAX;
 
 /// A refused operation. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// An id is empty or too long.
-    IdLength {
+    /// An id is empty, too long, or the star that asks for one to be made.
+    Id {
         /// Its length in bytes.
         length: usize,
     },
@@ -17,7 +18,7 @@ pub enum Refusal {
         /// The option that gave the duration.
         what: &'static str,
     },
-    /// The queue holds as many jobs as it can number (2^32 - 1).
+    /// The queue holds, or would hold, more jobs than it can number.
     QueueFull,
     /// An effect that does not fit the queue or is not well formed.
     Effect(EffectFault),
@@ -50,11 +51,13 @@ pub enum EffectFault {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::IdLength { length } => write!(f, "id must be 1 to {ID_MAX} bytes long, not {length}"),
+            Refusal::Id { length } => {
+                write!(f, "id must be 1 to {ID_MAX} bytes other than '*', not {length} bytes")
+            }
             Refusal::TimeTooLarge { what } => {
                 write!(f, "{what} must end at a time of at most 9007199254740991")
             }
-            Refusal::QueueFull => write!(f, "the queue is full: it holds 4294967295 jobs"),
+            Refusal::QueueFull => write!(f, "the queue is full: it can hold {JOBS_MAX} jobs"),
             Refusal::Effect(fault) => fault.fmt(f),
         }
     }

@@ -45,10 +45,10 @@ pub struct IdText<'a> {
 }
 
 impl<'a> IdRef<'a> {
-    /// Reads an id. Refuses an empty one and one of more than [`ID_MAX`] bytes.
+    /// Reads an id. Refuses an empty one, one of more than [`ID_MAX`] bytes, and the star, which asks for an id.
     pub fn new(bytes: &'a [u8]) -> Result<Self, Refusal> {
-        if bytes.is_empty() || bytes.len() > ID_MAX {
-            return Err(Refusal::IdLength { length: bytes.len() });
+        if bytes.is_empty() || bytes.len() > ID_MAX || bytes == b"*" {
+            return Err(Refusal::Id { length: bytes.len() });
         }
         Ok(Self::of(bytes))
     }

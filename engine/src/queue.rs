@@ -31,6 +31,9 @@ use crate::policy::Policy;
 use crate::slots::{Slot, Slots};
 use crate::time::UnixMs;
 
+/// From this number on, jobs are numbered anew. Collisions of numbers from outside may push a queue slightly beyond it.
+const SEQUENCE_MAX: u64 = 1 << 63;
+
 /// A queue of jobs.
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
@@ -128,9 +131,28 @@ impl Queue {
 
     /// Takes a number for a job that gets a time.
     fn take_sequence(&mut self) -> u64 {
+        if self.next_sequence >= SEQUENCE_MAX {
+            self.renumber();
+        }
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         sequence
+    }
+
+    /// Numbers all jobs anew, in the order that they have. O(n log n), but only numbers from outside get that far: from 1
+    /// it takes a billion jobs a second for 292 years.
+    fn renumber(&mut self) {
+        let mut slots: Vec<Slot> = self.jobs.iter().map(|(slot, _)| slot).collect();
+        let place = |slot: &Slot| self.jobs.get(*slot).map(|job| (job.sequence, job.id.text().to_vec()));
+        slots.sort_by_cached_key(place);
+        self.orders = Orders::default();
+        self.next_sequence = 1;
+        for slot in slots {
+            let Some(job) = self.jobs.get_mut(slot) else { continue };
+            job.sequence = self.next_sequence;
+            self.next_sequence += 1;
+            self.stand(slot);
+        }
     }
 
     /// Puts a job in, or in the place of the one with its id, which has this hash. Whatever receipt that had is not
@@ -163,7 +185,7 @@ impl Queue {
                 self.stand(slot);
             }
         }
-        self.counters.pushed += 1;
+        add_one(&mut self.counters.pushed);
         Ok(())
     }
 
@@ -195,7 +217,7 @@ impl Queue {
         let sequence = self.take_sequence();
         let policy = self.policy;
         self.count_lapse(slot);
-        self.counters.claimed += 1;
+        add_one(&mut self.counters.claimed);
         self.last_token = self.last_token.max(token);
         self.restand(slot, |job| {
             let due = job.time;
@@ -225,10 +247,10 @@ impl Queue {
     fn bury(&mut self, slot: Slot, reason: Reason, died: UnixMs) {
         let by_time = reason == Reason::LeaseExpired;
         let sequence = if by_time { None } else { Some(self.take_sequence()) };
-        self.counters.died += 1;
+        add_one(&mut self.counters.died);
         match reason {
-            Reason::Nacked | Reason::Rejected => self.counters.nacked += 1,
-            Reason::LeaseExpired => self.counters.lapsed += 1,
+            Reason::Nacked | Reason::Rejected => add_one(&mut self.counters.nacked),
+            Reason::LeaseExpired => add_one(&mut self.counters.lapsed),
             Reason::Conflict => self.count_lapse(slot),
         }
         self.restand(slot, |job| {
@@ -254,7 +276,7 @@ impl Queue {
         self.orders.remove(&job);
         self.index.remove(self.index.hash(job.id.as_ref()), slot);
         self.heap_bytes -= job.heap_bytes();
-        *match cause {
+        add_one(match cause {
             Cause::Claimed => &mut self.counters.claimed,
             Cause::Acked => &mut self.counters.acked,
             Cause::Cancelled => &mut self.counters.cancelled,
@@ -262,7 +284,7 @@ impl Queue {
             Cause::Expired => &mut self.counters.expired,
             Cause::Dropped => &mut self.counters.dropped,
             Cause::Purged => &mut self.counters.purged,
-        } += 1;
+        });
         Some(job)
     }
 
@@ -283,7 +305,12 @@ impl Queue {
     /// Counts a lease that ended, if the job of `slot`, which is about to leave or to be claimed again, stands at one.
     fn count_lapse(&mut self, slot: Slot) {
         if self.jobs.get(slot).is_some_and(|job| job.standing == Standing::Leased) {
-            self.counters.lapsed += 1;
+            add_one(&mut self.counters.lapsed);
         }
     }
+}
+
+/// Counts one more. A counter from outside may stand at its end.
+fn add_one(counter: &mut u64) {
+    *counter = counter.saturating_add(1);
 }

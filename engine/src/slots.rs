@@ -11,6 +11,8 @@ pub struct Slot(pub u32);
 const CHUNK_BITS: u32 = 8;
 const CHUNK: usize = 1 << CHUNK_BITS;
 const CHUNKS_MAX: usize = 1 << (32 - CHUNK_BITS);
+/// The most jobs of a queue: 2^32 - 256. The last chunk stays unused, so that no slot is `u32::MAX`.
+pub const JOBS_MAX: usize = (CHUNKS_MAX - 1) * CHUNK;
 const NO_CELL: u16 = u16::MAX;
 
 /// The records of a queue.
@@ -48,7 +50,7 @@ impl Slots {
         self.len == 0
     }
 
-    /// Places a record. O(1). Gives the record back if 2^32 - 1 are there.
+    /// Places a record. O(1). Gives the record back if there are [`JOBS_MAX`].
     pub fn insert(&mut self, job: Job) -> Result<Slot, Job> {
         let Some(number) = self.open_chunk() else { return Err(job) };
         let Some(chunk) = self.chunks.get_mut(number as usize) else { return Err(job) };
@@ -109,7 +111,6 @@ impl Slots {
         if let Some(&number) = self.open.last() {
             return Some(number);
         }
-        // The last chunk stays unused, so that no slot is u32::MAX.
         if self.chunks.len() + 1 >= CHUNKS_MAX {
             return None;
         }

@@ -3,7 +3,7 @@
 //! What this module sends to replicas, into the AOF and, on Valkey 9, to the new owner of a slot. Everyone who may
 //! run dangerous commands can send it too; so every word is checked, and one that does not fit refuses them all.
 
-use dq_engine::effect::{VERSION, parse, parse_digits};
+use dq_engine::effect::{Word, parse};
 use dq_engine::error::EffectFault;
 use dq_engine::policy::Policy;
 use dq_engine::queue::Queue;
@@ -37,7 +37,7 @@ impl Command for Apply {
     fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
         let mut args = Args::new(words);
         let (name, version) = (args.next("key")?, args.next("version")?);
-        if parse_digits(version.bytes()) != Some(VERSION) {
+        if version.bytes() != Word::VERSION {
             return Err(EffectFault::Version.into());
         }
         let mut words: Vec<&[u8]> = Vec::with_capacity(args.len());

@@ -26,7 +26,7 @@ impl Command for Get {
 
     fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
         let mut args = Args::new(words);
-        let (name, id) = (args.next("key")?, args.id()?);
+        let (name, id) = (args.next("key")?, args.id("id")?);
         args.finish()?;
         let mut key = key::job_queue(context, name)?;
         let now = clock::now(context).now;

@@ -74,7 +74,7 @@ impl Command for MPush {
         let jobs = jobs(&request, instant)?;
         let mut effects = Effects::default();
         let outcomes = key::with_job_queue(context, request.key, &mut effects, |queue, effects| {
-            jobs.iter().try_for_each(|job| queue.check_push(instant.now, job))?;
+            queue.check_pushes(instant.now, &jobs)?;
             let push = |job| Ok(queue.push(instant.now, job, effects)?);
             let outcomes = jobs.iter().map(push).collect::<Result<Vec<Outcome>, Error>>()?;
             queue.tidy(instant.now, effects);
@@ -118,6 +118,9 @@ fn parse(words: &[Text]) -> Result<Request<'_>, Error> {
         args.value(&mut times, |_| Ok(given))?;
     }
     let times = times.ok_or_else(|| args.syntax_error())?;
+    if args.peek().is_some_and(|word| word.as_bytes().first().is_some_and(u8::is_ascii_alphabetic)) {
+        return Err(args.syntax_error());
+    }
     if args.len() == 0 || !args.len().is_multiple_of(3) {
         return Err(Error::Mismatch("jobs must be given as when, id and message"));
     }

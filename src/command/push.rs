@@ -85,7 +85,7 @@ fn parse(words: &[Text]) -> Result<Request<'_>, Error> {
             continue;
         }
         match option {
-            b"ID" => args.value(&mut id, Args::id)?,
+            b"ID" => args.value(&mut id, |args| args.id("ID"))?,
             b"KEEPDUE" => args.flag(&mut keep_due)?,
             _ => return Err(args.syntax_error()),
         }

@@ -47,7 +47,7 @@ impl Command for Reschedule {
 
 fn parse(words: &[Text]) -> Result<(Text, IdRef<'_>, When), Error> {
     let mut args = Args::new(words);
-    let (key, id, mut when) = (args.next("key")?, args.id()?, None);
+    let (key, id, mut when) = (args.next("key")?, args.id("id")?, None);
     match args.peek() {
         Some(word) if take_when(word.as_bytes(), &mut args, &mut when)? => {}
         _ => return Err(args.syntax_error()),

@@ -1,7 +1,7 @@
 //! Reads effects from their words, with every number checked: they may come from anyone.
 
 use super::words::reason_word;
-use super::{Cause, Effect, FOREVER, Ids, Put, TOKEN_MAX, Word};
+use super::{Cause, Effect, FOREVER, Ids, Put, Word};
 use crate::error::EffectFault;
 use crate::id::{Id, IdRef};
 use crate::job::{ERROR_MAX, Reason};
@@ -35,7 +35,7 @@ impl<'a> Reader<'_, 'a> {
             b"PUT" => Effect::Put(self.put()?),
             b"LEASE" => Effect::Lease {
                 until: self.time("until")?,
-                token: self.number("token", 1, TOKEN_MAX)?,
+                token: self.number("token", 1, u64::MAX)?,
                 ids: self.ids()?,
             },
             b"REMOVE" => Effect::Remove { cause: self.one_of(&Cause::ALL, Cause::word)?, ids: self.ids()? },

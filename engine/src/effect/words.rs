@@ -130,6 +130,9 @@ pub fn reason_word(reason: Reason) -> Word {
 }
 
 impl Word {
+    /// The version as it is written.
+    pub const VERSION: &[u8] = b"1";
+
     /// Returns the word as it is written.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -92,7 +92,7 @@ impl Queue {
             return;
         }
         let length = claim.lease.unwrap_or(self.policy.lease);
-        let token = claim.token.max(self.last_token + 1);
+        let token = claim.token.max(self.last_token.saturating_add(1));
         let lease = (!length.is_zero()).then(|| (now.plus(length), token));
         let mut ids = Ids::with_capacity(picked.len());
         for slot in picked {

@@ -5,6 +5,7 @@ use crate::effect::{Cause, Effect, Effects, Put};
 use crate::error::Refusal;
 use crate::id::IdRef;
 use crate::job::State;
+use crate::slots::JOBS_MAX;
 use crate::time::{Millis, UnixMs};
 
 /// A job to be pushed.
@@ -78,10 +79,15 @@ impl When {
 }
 
 impl Queue {
-    /// Tells whether `push` can be done at `now`, so that many can be checked before the first is done. O(1).
-    pub fn check_push(&self, now: UnixMs, push: &Push<'_>) -> Result<(), Refusal> {
-        let due = push.when.resolve(now)?;
-        self.expiry_of(due, push.ttl).map(|_| ())
+    /// Tells whether all of `pushes` can be done at `now`. O(1) each.
+    pub fn check_pushes(&self, now: UnixMs, pushes: &[Push<'_>]) -> Result<(), Refusal> {
+        if self.jobs.len() + pushes.len() > JOBS_MAX {
+            return Err(Refusal::QueueFull);
+        }
+        pushes.iter().try_for_each(|push| {
+            let due = push.when.resolve(now)?;
+            self.expiry_of(due, push.ttl).map(|_| ())
+        })
     }
 
     /// Puts one job in. O(log n). Refuses a due time or expiry that is too large.
@@ -91,23 +97,25 @@ impl Queue {
         push: &Push<'a>,
         effects: &mut Effects<'a>,
     ) -> Result<Outcome, Refusal> {
-        let mut due = push.when.resolve(now)?;
-        let mut outcome = Outcome::Created;
         let hash = self.index.hash(push.id);
-        if let Some(slot) = self.find_hashed(push.id, hash) {
-            let job = self.jobs.get(slot);
-            match job.and_then(|job| job.state(now)) {
-                None => self.remove_recorded(slot, Cause::Expired, effects),
-                Some(state) if push.replace == Replace::No => return Ok(Outcome::Exists(state)),
-                Some(state) => {
-                    outcome = Outcome::Replaced;
-                    if push.replace == Replace::KeepDue && state == State::Waiting {
-                        due = job.map_or(due, |job| job.time);
-                    }
-                }
-            }
+        let found = self.find_hashed(push.id, hash).and_then(|slot| Some((slot, self.jobs.get(slot)?)));
+        let state = found.map(|(_, job)| job.state(now));
+        if let (Some(Some(state)), Replace::No) = (state, push.replace) {
+            return Ok(Outcome::Exists(state));
         }
+        let due = match (state, found) {
+            (Some(Some(State::Waiting)), Some((_, job))) if push.replace == Replace::KeepDue => job.time,
+            _ => push.when.resolve(now)?,
+        };
         let expires = self.expiry_of(due, push.ttl)?;
+        let outcome = match (state, found) {
+            (Some(Some(_)), _) => Outcome::Replaced,
+            (_, Some((slot, _))) => {
+                self.remove_recorded(slot, Cause::Expired, effects);
+                Outcome::Created
+            }
+            (_, None) => Outcome::Created,
+        };
         let Push { id, message, priority, .. } = *push;
         let put = Put { id, message, due, priority, expires, attempts: 0 };
         self.put(&put, hash)?;

@@ -1,8 +1,8 @@
 //! Storing a queue as chunks, and loading them.
 
-use super::{Counters, Queue};
+use super::{Counters, Queue, SEQUENCE_MAX};
 use crate::codec::{HEADER, JOBS, Reader, Writer};
-use crate::effect::{FOREVER, TOKEN_MAX};
+use crate::effect::FOREVER;
 use crate::error::EffectFault;
 use crate::job::Job;
 use crate::policy::Policy;
@@ -11,8 +11,8 @@ use crate::time::UnixMs;
 
 /// A chunk of jobs ends with the job that makes it as long, in bytes. So one chunk is at most this and one job.
 pub const CHUNK_BYTES: usize = 64 * 1024;
-/// The largest sequence that is accepted from outside, so that there is always a next one.
-const SEQUENCE_MAX: u64 = 1 << 63;
+/// The largest next sequence that is accepted: no queue has more (see `Queue::renumber`).
+const NEXT_SEQUENCE_MAX: u64 = SEQUENCE_MAX + (1 << 32);
 
 /// What a chunk was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl Queue {
         let [jobs, next_sequence, last_token, paused_until] = numbers(reader)?;
         let policy = Policy::from_numbers(numbers(reader)?);
         let counters = Counters::from_numbers(numbers(reader)?);
-        let in_range = (1..=SEQUENCE_MAX).contains(&next_sequence) && last_token <= TOKEN_MAX;
+        let in_range = (1..=NEXT_SEQUENCE_MAX).contains(&next_sequence);
         let (Some(policy), true, true) = (policy, in_range && paused_until <= FOREVER.0, reader.is_at_end())
         else {
             return Err(reader.damaged());
