@@ -80,21 +80,21 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// The counters in the order in which they are stored and shown, with their names.
+    /// The counters in the order in which they are stored and shown, with their names: "claimed" alone is a state.
     #[must_use]
     pub fn named(&self) -> [(&'static str, u64); 11] {
         [
-            ("pushed", self.pushed),
-            ("claimed", self.claimed),
-            ("acked", self.acked),
-            ("nacked", self.nacked),
-            ("lapsed", self.lapsed),
-            ("expired", self.expired),
-            ("died", self.died),
-            ("dropped", self.dropped),
-            ("moved", self.moved),
-            ("cancelled", self.cancelled),
-            ("purged", self.purged),
+            ("pushed_total", self.pushed),
+            ("claimed_total", self.claimed),
+            ("acked_total", self.acked),
+            ("nacked_total", self.nacked),
+            ("lapsed_total", self.lapsed),
+            ("expired_total", self.expired),
+            ("died_total", self.died),
+            ("dropped_total", self.dropped),
+            ("moved_total", self.moved),
+            ("cancelled_total", self.cancelled),
+            ("purged_total", self.purged),
         ]
     }
 

@@ -118,11 +118,8 @@ fn parse(words: &[Text]) -> Result<Request<'_>, Error> {
         args.value(&mut times, |_| Ok(given))?;
     }
     let times = times.ok_or_else(|| args.syntax_error())?;
-    if args.peek().is_some_and(|word| word.as_bytes().first().is_some_and(u8::is_ascii_alphabetic)) {
-        return Err(args.syntax_error());
-    }
     if args.len() == 0 || !args.len().is_multiple_of(3) {
-        return Err(Error::Mismatch("jobs must be given as when, id and message"));
+        return Err(incomplete(&args));
     }
     let mut items = Vec::with_capacity(args.len() / 3);
     while args.len() > 0 {
@@ -130,6 +127,14 @@ fn parse(words: &[Text]) -> Result<Request<'_>, Error> {
     }
     args.finish()?;
     Ok(Request { key, options, items })
+}
+
+/// Jobs that do not come in threes: because of a word that is none of their numbers, or simply so.
+fn incomplete(args: &Args<'_>) -> Error {
+    match args.peek() {
+        Some(word) if word.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) => args.syntax_error(),
+        _ => Error::Mismatch("jobs must be given as when, id and message"),
+    }
 }
 
 fn item<'a>(args: &mut Args<'a>, times: Times) -> Result<Item<'a>, Error> {

@@ -100,7 +100,10 @@ fn a_cancelled_id_is_free_at_once_and_its_new_job_keeps_its_own_time() {
         }
         assert_eq!(client.ask(&format!("DQ.NACK q DEAD {receipt}")), "[nil]", "{state}");
         let job = client.ask("DQ.GET q a");
-        assert_eq!((job.field("message").text(), job.field("due").text()), ("new".into(), "4102444800000".into()));
+        assert_eq!(
+            (job.field("message").text(), job.field("due").text()),
+            ("new".into(), "4102444800000".into())
+        );
         assert!(job.field("error").is_null() && job.field("attempts").int() == 0, "{job}");
         client.done("DQ.CANCEL q a");
     }

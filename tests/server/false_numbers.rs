@@ -13,9 +13,31 @@ use crate::harness::server::{Server, Setup};
 use std::collections::HashSet;
 
 const FIELDS: [&str; 25] = [
-    "waiting", "waiting_new", "waiting_retry", "due", "claimed", "dead", "lag_ms", "next_due", "paused_until",
-    "bytes", "lease", "maxattempts", "backoff", "deadmax", "ttl", "pushed", "claimed", "acked", "nacked", "lapsed",
-    "expired", "died", "dropped", "moved", "cancelled",
+    "waiting",
+    "waiting_new",
+    "waiting_retry",
+    "due",
+    "claimed",
+    "dead",
+    "lag_ms",
+    "next_due",
+    "paused_until",
+    "bytes",
+    "lease",
+    "maxattempts",
+    "backoff",
+    "deadmax",
+    "ttl",
+    "pushed",
+    "claimed",
+    "acked",
+    "nacked",
+    "lapsed",
+    "expired",
+    "died",
+    "dropped",
+    "moved",
+    "cancelled",
 ];
 
 fn names(info: &Reply) -> Vec<String> {
@@ -79,7 +101,12 @@ fn lag_counts_from_the_oldest_due_time_and_next_due_is_the_next_one() {
     let client = &mut server.connect();
     let now = client.now();
     let (ago, ahead) = (now - 5000, now + 1_000_000);
-    client.done(&format!("DQ.MPUSH q AT {} b m {ago} a m {} c m {ahead} d m {} e m", ago + 1, ago + 2, ahead + 1));
+    client.done(&format!(
+        "DQ.MPUSH q AT {} b m {ago} a m {} c m {ahead} d m {} e m",
+        ago + 1,
+        ago + 2,
+        ahead + 1
+    ));
     let info_before = client.now();
     let info = info(client, "q");
     let info_after = client.now();
@@ -117,7 +144,11 @@ fn never_claimed_and_to_be_retried_are_counted_apart() {
     assert_eq!(split(&[nack("DELAY 60000", 0), nack("DELAY 0", 1)]), [3, 2, 3, 0]);
     assert_eq!(split(&[nack("UNUSED", 2)]), [4, 2, 2, 0]);
     assert_eq!(split(&[nack("DEAD", 3)]), [4, 2, 1, 1]);
-    assert_eq!(split(&[format!("DQ.APPLY q 1 EXTEND {PAST} 1 j4")]), [4, 3, 0, 1], "a lapsed one is to be retried");
+    assert_eq!(
+        split(&[format!("DQ.APPLY q 1 EXTEND {PAST} 1 j4")]),
+        [4, 3, 0, 1],
+        "a lapsed one is to be retried"
+    );
     assert_eq!(split(&["DQ.REDRIVE q COUNT 1".into()]), [5, 3, 0, 0]);
     assert_eq!(split(&["DQ.PUSH q m ID j0 REPLACE".into()]), [6, 2, 0, 0]);
 }
@@ -210,7 +241,9 @@ fn random_line(random: &mut Random, id: &str, receipt: &str) -> String {
         17 => format!("DQ.REDRIVE q DELAY 1 COUNT {number}"),
         18 => format!("DQ.MOVE q other PUSH COUNT {number}"),
         19 => format!("DQ.POLICY q MAXATTEMPTS {number} DEADMAX {}", 2 + random.below(9)),
-        20 => format!("DQ.PURGE q {} COUNT {number}", ["WAITING", "CLAIMED", "DEAD"][random.below(3) as usize]),
+        20 => {
+            format!("DQ.PURGE q {} COUNT {number}", ["WAITING", "CLAIMED", "DEAD"][random.below(3) as usize])
+        }
         _ => ["DQ.PAUSE q 1", "DQ.PAUSE q", "DQ.RESUME q"][random.below(3) as usize].to_owned(),
     }
 }
@@ -241,7 +274,9 @@ fn the_states_add_up_to_the_length_after_any_commands_on_master_and_replica() {
 #[track_caller]
 fn assert_listed(client: &mut Client) {
     client.done("MULTI");
-    for line in ["DQ.INFO q", "DQ.PEEK q COUNT 1000", "DQ.PEEK q CLAIMED COUNT 1000", "DQ.PEEK q DEAD COUNT 1000"] {
+    for line in
+        ["DQ.INFO q", "DQ.PEEK q COUNT 1000", "DQ.PEEK q CLAIMED COUNT 1000", "DQ.PEEK q DEAD COUNT 1000"]
+    {
         client.done(line);
     }
     let replies = client.done("EXEC");

@@ -8,8 +8,7 @@ use crate::harness::refusal::{changes, line_refused_naming, refused_naming};
 use crate::harness::replica::{follow, start_pair, wait_in_step};
 use crate::harness::server::{Server, Setup};
 
-const DEFAULT: &str =
-    "[lease 0 maxattempts unlimited backoff [1000 2 3600000 0] deadmax 10000 ttl 0]";
+const DEFAULT: &str = "[lease 0 maxattempts unlimited backoff [1000 2 3600000 0] deadmax 10000 ttl 0]";
 
 fn with(arguments: &str) -> Server {
     Setup::default().module_arguments(arguments).listening().start()
@@ -22,10 +21,16 @@ fn a_policy_answers_all_of_itself_and_keeps_what_is_not_named() {
     assert_eq!(client.ask("DQ.POLICY q"), DEFAULT);
     for (line, answer) in [
         ("LEASE 5000", "[lease 5000 maxattempts unlimited backoff [1000 2 3600000 0] deadmax 10000 ttl 0]"),
-        ("MAXATTEMPTS 65535", "[lease 5000 maxattempts 65535 backoff [1000 2 3600000 0] deadmax 10000 ttl 0]"),
+        (
+            "MAXATTEMPTS 65535",
+            "[lease 5000 maxattempts 65535 backoff [1000 2 3600000 0] deadmax 10000 ttl 0]",
+        ),
         ("backoff 1 100 5 100", "[lease 5000 maxattempts 65535 backoff [1 100 5 100] deadmax 10000 ttl 0]"),
         ("DEADMAX 7", "[lease 5000 maxattempts 65535 backoff [1 100 5 100] deadmax 7 ttl 0]"),
-        ("TTL 1000000000000", "[lease 5000 maxattempts 65535 backoff [1 100 5 100] deadmax 7 ttl 1000000000000]"),
+        (
+            "TTL 1000000000000",
+            "[lease 5000 maxattempts 65535 backoff [1 100 5 100] deadmax 7 ttl 1000000000000]",
+        ),
         (
             "TTL 1 DEADMAX unlimited MAXATTEMPTS Unlimited LEASE 0",
             "[lease 0 maxattempts unlimited backoff [1 100 5 100] deadmax unlimited ttl 1]",

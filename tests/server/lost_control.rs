@@ -31,7 +31,9 @@ fn work(client: &mut Client) {
     client.done("DQ.PUSH worked m ID x");
     client.done("DQ.PAUSE worked");
     client.done("DQ.RESUME worked");
-    client.done("DQ.POLICY policy LEASE 5 MAXATTEMPTS 65535 BACKOFF 0 100 1000000000000 100 DEADMAX UNLIMITED TTL 1");
+    client.done(
+        "DQ.POLICY policy LEASE 5 MAXATTEMPTS 65535 BACKOFF 0 100 1000000000000 100 DEADMAX UNLIMITED TTL 1",
+    );
     client.done("DQ.PAUSE policy");
     client.done("DQ.POLICY time MAXATTEMPTS 1");
     client.done("DQ.APPLY time 1 PUT gone m 1600000000000 EXPIRES 1600000000001 PUT last m 1600000000000");

@@ -140,7 +140,10 @@ fn dead_kills_at_once_however_many_attempts_are_left() {
     assert!(before <= died && died <= after, "{before} {died} {after}");
     assert_eq!(*job.field("state"), "dead");
     assert_eq!((job.field("attempts").int(), job.field("priority").int()), (1, 3));
-    assert_eq!((job.field("reason").string(), job.field("error").string()), ("rejected".into(), "hopeless".into()));
+    assert_eq!(
+        (job.field("reason").string(), job.field("error").string()),
+        ("rejected".into(), "hopeless".into())
+    );
     assert!(job.field("receipt").is_null() && job.field("lease_until").is_null());
 }
 
@@ -170,7 +173,9 @@ fn options_stand_in_any_order_before_the_receipts() {
     let server = Server::start();
     let client = &mut server.connect();
     client.done("DQ.PUSH q m ID a");
-    for options in ["DELAY 0 ERROR e", "ERROR e DELAY 0", "error e delay 0", "UNUSED ERROR e", "error e unused"] {
+    for options in
+        ["DELAY 0 ERROR e", "ERROR e DELAY 0", "error e delay 0", "UNUSED ERROR e", "error e unused"]
+    {
         let (reply, ..) = fail(client, options);
         assert_eq!(reply, "[waiting]", "{options}");
         assert_eq!(*get(client, "a").field("error"), "e");

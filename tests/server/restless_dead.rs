@@ -57,7 +57,8 @@ fn each_way_of_dying_has_its_reason() {
         let (shown, died) = fields(&job).rsplit_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
         assert_eq!(shown, expected);
         let died: u64 = died.parse().unwrap();
-        let is_right = if id == "lapsed" { died == 1_600_000_001_000 } else { before <= died && died <= after };
+        let is_right =
+            if id == "lapsed" { died == 1_600_000_001_000 } else { before <= died && died <= after };
         assert!(is_right, "{id} died {died}, not between {before} and {after}");
         assert_eq!(job.field("priority").int(), 3);
     }
@@ -111,7 +112,8 @@ fn lowering_deadmax_trims_a_hundred_with_each_write_command() {
     let client = &mut master.connect();
     client.done("DQ.POLICY q DEADMAX UNLIMITED");
     bury(client, 0..350);
-    let lines = ["DQ.POLICY q DEADMAX 40", "DQ.CANCEL q none", "DQ.PAUSE q", "DQ.PUSH q m ID x AT 4102444800000"];
+    let lines =
+        ["DQ.POLICY q DEADMAX 40", "DQ.CANCEL q none", "DQ.PAUSE q", "DQ.PUSH q m ID x AT 4102444800000"];
     for (line, left) in lines.into_iter().zip([250, 150, 50, 40]) {
         let written = effects_written_by(&master, |client| drop(client.done(line)));
         assert!(written.join(" ").contains("REMOVE dropped "), "{line}: {written:?}");
@@ -143,7 +145,10 @@ fn deadmax_unlimited_keeps_them_all() {
 fn redrive_by_count_takes_the_oldest_deaths_first_and_counts_no_attempt() {
     let server = Server::start();
     let client = &mut server.connect();
-    client.done(&format!("DQ.APPLY q 1 PUT late m {PAST} PRIORITY 7 ATTEMPTS 9 BURY late nacked {}", PAST + 99));
+    client.done(&format!(
+        "DQ.APPLY q 1 PUT late m {PAST} PRIORITY 7 ATTEMPTS 9 BURY late nacked {}",
+        PAST + 99
+    ));
     bury(client, 0..5);
     client.done("DQ.APPLY q 1 ERROR j0 text");
     let before = client.now();
@@ -196,6 +201,9 @@ fn a_job_dead_by_time_alone_is_redriven_like_any_other() {
     assert_eq!(client.ask("DQ.REDRIVE q ID b"), "1");
     assert_eq!(client.ask("DQ.ACK q 55-b 56-a"), "[0 0]", "a redriven job's receipt is not current");
     let claimed = claim(client, "q COUNT 5 LEASE 100000");
-    assert_eq!(claimed.iter().map(|job| (job.id(), job.attempt)).collect::<Vec<_>>(), [("a".into(), 1), ("b".into(), 1)]);
+    assert_eq!(
+        claimed.iter().map(|job| (job.id(), job.attempt)).collect::<Vec<_>>(),
+        [("a".into(), 1), ("b".into(), 1)]
+    );
     assert_eq!((counter(client, "q", "died"), counter(client, "q", "lapsed")), (2, 2));
 }

@@ -99,7 +99,9 @@ fn removals_between_pages_disturb_nothing() {
         push_many(client, "q", "j", 300, PAST);
         let ids: Vec<String> = (0..300).map(|number| format!("j{number}")).collect();
         match state {
-            "CLAIMED" => drop(client.done(&format!("DQ.APPLY q 1 LEASE 4102444800000 55 300 {}", ids.join(" ")))),
+            "CLAIMED" => {
+                drop(client.done(&format!("DQ.APPLY q 1 LEASE 4102444800000 55 300 {}", ids.join(" "))))
+            }
             "DEAD" => {
                 let burials: Vec<String> = ids.iter().map(|id| format!("BURY {id} nacked {PAST}")).collect();
                 client.done(&format!("DQ.APPLY q 1 {}", burials.join(" ")));
@@ -112,7 +114,8 @@ fn removals_between_pages_disturb_nothing() {
             last += shown.len() + 1;
             client.done(&format!("DQ.CANCEL q {} j{}", shown.join(" "), last - 1));
         });
-        let expected: Vec<String> = (0..300).filter(|number| number % 10 != 9).map(|n| format!("j{n}")).collect();
+        let expected: Vec<String> =
+            (0..300).filter(|number| number % 10 != 9).map(|n| format!("j{n}")).collect();
         assert_eq!(seen, expected, "{state}");
         assert_eq!(client.ask("DQ.LEN q"), "0");
     }

@@ -95,13 +95,23 @@ fn no_command_on_five_million_jobs_stops_the_others_for_long() {
     measure("1,000 x INFO", &mut |client| repeat(client, "DQ.INFO q", 1000));
     measure("1,000 x LEN", &mut |client| repeat(client, "DQ.LEN q", 1000));
     measure("1,000 pages of 1,000", &mut |client| page_through(client, "q", 1000));
-    measure("20 x CLAIM COUNT 10000 LEASE", &mut |client| repeat(client, "DQ.CLAIM q COUNT 10000 LEASE 1000000000", 20));
-    measure("10 x PEEK CLAIMED COUNT 10000", &mut |client| repeat(client, "DQ.PEEK q CLAIMED COUNT 10000", 10));
-    measure("20 x PURGE CLAIMED COUNT 10000", &mut |client| repeat(client, "DQ.PURGE q CLAIMED COUNT 10000", 20));
+    measure("20 x CLAIM COUNT 10000 LEASE", &mut |client| {
+        repeat(client, "DQ.CLAIM q COUNT 10000 LEASE 1000000000", 20)
+    });
+    measure("10 x PEEK CLAIMED COUNT 10000", &mut |client| {
+        repeat(client, "DQ.PEEK q CLAIMED COUNT 10000", 10)
+    });
+    measure("20 x PURGE CLAIMED COUNT 10000", &mut |client| {
+        repeat(client, "DQ.PURGE q CLAIMED COUNT 10000", 20)
+    });
     measure("1,000 x PURGE WAITING", &mut |client| repeat(client, "DQ.PURGE q WAITING", 1000));
-    measure("100 x PURGE WAITING COUNT 10000", &mut |client| repeat(client, "DQ.PURGE q WAITING COUNT 10000", 100));
+    measure("100 x PURGE WAITING COUNT 10000", &mut |client| {
+        repeat(client, "DQ.PURGE q WAITING COUNT 10000", 100)
+    });
     measure("POLICY, PAUSE, RESUME", &mut |client| {
-        ["DQ.POLICY q DEADMAX 5", "DQ.PAUSE q", "DQ.RESUME q"].iter().for_each(|line| drop(client.done(line)));
+        ["DQ.POLICY q DEADMAX 5", "DQ.PAUSE q", "DQ.RESUME q"]
+            .iter()
+            .for_each(|line| drop(client.done(line)));
     });
     fill(&mut server.connect(), "unlinked");
     fill(&mut server.connect(), "deleted");

@@ -240,7 +240,10 @@ fn a_job_dead_by_time_may_be_acked_but_not_extended_or_given_back() {
         assert_eq!(client.ask("DQ.EXTEND q LEASE 100000 55-dead0"), "[0]");
         assert_eq!(client.ask("DQ.NACK q DELAY 0 ERROR late 55-dead0"), "[dead]");
         let job = client.ask("DQ.GET q dead0");
-        assert_eq!((job.field("reason").text(), job.field("error").text()), ("\"lease expired\"".into(), "late".into()));
+        assert_eq!(
+            (job.field("reason").text(), job.field("error").text()),
+            ("\"lease expired\"".into(), "late".into())
+        );
     }
     assert_eq!(client.ask("DQ.ACK q 55-dead0 55-dead1"), "[1 1]");
     assert_eq!(client.ask("DQ.LEN q"), "0");
