@@ -204,13 +204,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Tells whether the parts of a record fit each other (I5, I6).
+/// Tells whether the parts of a record fit each other (I6).
 pub fn is_possible(job: &Job) -> bool {
     let reason = job.extra.as_deref().and_then(|extra| extra.reason);
     match job.standing {
-        Standing::Waiting => {
-            job.token() == 0 && reason.is_none() && job.expires().is_none_or(|at| at >= job.time)
-        }
+        Standing::Waiting => job.token() == 0 && reason.is_none(),
         Standing::Leased | Standing::LastLease => job.token() != 0 && job.attempts != 0 && reason.is_none(),
         Standing::Dead => reason.is_some() && (job.token() == 0 || reason == Some(Reason::LeaseExpired)),
     }

@@ -152,6 +152,13 @@ impl Job {
         }
     }
 
+    /// Tells whether the job will have vanished before it can be delivered: it was given back for longer than it lives, or
+    /// its lease outlives it.
+    #[must_use]
+    pub fn is_doomed(&self) -> bool {
+        self.vanishes().is_some_and(|at| at <= self.time)
+    }
+
     /// The bytes that this job owns outside its record.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {

@@ -111,12 +111,20 @@ impl Lane {
 
     /// Returns, from `from` on, the jobs that wait or whose lease has ended, up to the horizon, to be merged.
     pub fn visible_sources(&self, from: Key, horizon: Horizon) -> [Source<'_>; 4] {
-        let Horizon { now, waiting } = horizon;
+        self.sources(from, horizon.now, horizon.waiting, horizon.now)
+    }
+
+    /// Returns, from `from` on, the jobs that wait or are leased and have not expired at `now`, to be merged.
+    pub fn all_sources(&self, from: Key, now: UnixMs) -> [Source<'_>; 4] {
+        self.sources(from, now, UnixMs(u64::MAX), UnixMs(u64::MAX))
+    }
+
+    fn sources(&self, from: Key, now: UnixMs, waiting: UnixMs, leased: UnixMs) -> [Source<'_>; 4] {
         [
             Source::new(&self.waiting, from, now, waiting),
-            Source::new(&self.leased, from, now, now),
+            Source::new(&self.leased, from, now, leased),
             Source::new(&self.waiting_mortal, from, now, waiting),
-            Source::new(&self.leased_mortal, from, now, now),
+            Source::new(&self.leased_mortal, from, now, leased),
         ]
     }
 

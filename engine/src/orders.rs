@@ -19,10 +19,13 @@ pub struct Orders {
     last_leases: Timeline<Slot>,
     /// By time of death.
     dead: Timeline<Slot>,
-    /// By when jobs vanish: those that were never claimed, and the others.
-    expiry: [Timeline<Slot>; 2],
-    /// How many jobs stand as waiting that were never claimed.
-    never_claimed: usize,
+    /// The jobs of all priorities that will have vanished before they can be delivered. They wait, or are claimed, as
+    /// others are, but are never due.
+    doomed: Lane,
+    /// By when jobs vanish: not new, new, doomed and not new, doomed and new. They are counted apart.
+    expiry: [Timeline<Slot>; 4],
+    /// How many jobs are new, expired ones included.
+    new: usize,
 }
 
 /// How many jobs are what at some instant.
@@ -47,12 +50,12 @@ impl Orders {
             return false;
         }
         let Some(key) = expiry_key(job) else {
-            self.never_claimed += usize::from(is_new(job));
+            self.new += usize::from(is_new(job));
             return true;
         };
         let free = self.expiry_of(job).insert(key, slot);
         if free {
-            self.never_claimed += usize::from(is_new(job));
+            self.new += usize::from(is_new(job));
         } else {
             self.remove_by_standing(job);
         }
@@ -62,7 +65,7 @@ impl Orders {
     /// Takes `job` from its places. O(log n).
     pub fn remove(&mut self, job: &Job) {
         self.remove_by_standing(job);
-        self.never_claimed -= usize::from(is_new(job));
+        self.new -= usize::from(is_new(job));
         if let Some(key) = expiry_key(job) {
             self.expiry_of(job).remove(key);
         }
@@ -104,20 +107,21 @@ impl Orders {
     #[must_use]
     pub fn census(&self, now: UnixMs) -> Census {
         let exhausted = self.last_leases.rank(now);
-        let [expired_new, expired_others] = self.expiry.each_ref().map(|order| order.rank(now));
-        let expired = expired_new + expired_others;
+        let [old, new, doomed_old, doomed_new] = self.expiry.each_ref().map(|order| order.rank(now));
         let (mut waiting, mut due, mut claimed) = (0, 0, self.last_leases.len() - exhausted);
-        for lane in &self.lanes {
+        for lane in self.lanes_and_doomed() {
             let lapsed = lane.rank_leased(now);
             waiting += lane.waiting_len() + lapsed;
             claimed += lane.leased_len() - lapsed;
+        }
+        for lane in &self.lanes {
             due += lane.rank(now);
         }
-        // Whatever has expired stands in a lane at a time that is not after its expiry (I5), so it was counted above.
+        // Whatever has expired was counted above as waiting, and as due unless it was doomed (I5).
         Census {
-            waiting: waiting - expired,
-            waiting_new: self.never_claimed - expired_new,
-            due: due - expired,
+            waiting: waiting - old - new - doomed_old - doomed_new,
+            waiting_new: self.new - new - doomed_new,
+            due: due - old - new,
             claimed,
             dead: self.dead.len() + exhausted,
         }
@@ -126,14 +130,14 @@ impl Orders {
     /// Returns the waiting jobs, expired and lapsed ones left out or in as at `now`, by visible time. O(log n) to start.
     pub fn waiting(&self, from: Key, now: UnixMs) -> impl Iterator<Item = (Key, Slot)> {
         let horizon = Horizon { now, waiting: UnixMs(u64::MAX) };
-        merge(self.lanes.iter().flat_map(move |lane| lane.visible_sources(from, horizon)))
+        merge(self.lanes_and_doomed().flat_map(move |lane| lane.visible_sources(from, horizon)))
     }
 
     /// Returns the jobs with a lease that runs at `now`, by its end. O(log n) to start.
     pub fn claimed(&self, from: Key, now: UnixMs) -> impl Iterator<Item = (Key, Slot)> {
         let from = from.max(Key { time: UnixMs(now.0.saturating_add(1)), sequence: 0 });
         let last = Source::new(&self.last_leases, from, UnixMs(0), UnixMs(u64::MAX));
-        merge(self.lanes.iter().flat_map(move |lane| lane.leased_sources(from)).chain([last]))
+        merge(self.lanes_and_doomed().flat_map(move |lane| lane.leased_sources(from)).chain([last]))
     }
 
     /// Returns the jobs that are dead at `now`, by time of death. O(log n) to start.
@@ -147,7 +151,7 @@ impl Orders {
     /// Returns every job once, each order in turn: the order in which they are stored.
     pub fn all(&self) -> impl Iterator<Item = Slot> {
         let always = Key::FIRST;
-        let lanes = self.lanes.iter().flat_map(move |lane| {
+        let lanes = self.lanes_and_doomed().flat_map(move |lane| {
             merge(lane.waiting_sources(always)).chain(merge(lane.leased_sources(always)))
         });
         let last = Source::new(&self.last_leases, always, UnixMs(0), UnixMs(u64::MAX));
@@ -165,15 +169,14 @@ impl Orders {
     #[must_use]
     pub fn upcoming(&self, now: UnixMs) -> Option<UnixMs> {
         let after = Key { time: UnixMs(now.0.saturating_add(1)), sequence: 0 };
-        let waiting = self.waiting(after, now).next();
-        let lapsing = merge(self.lanes.iter().flat_map(move |lane| lane.leased_sources(after))).next();
-        [waiting, lapsing].into_iter().flatten().map(|(key, _)| key.time).min()
+        let all = merge(self.lanes.iter().flat_map(move |lane| lane.all_sources(after, now))).next();
+        all.map(|(key, _)| key.time)
     }
 
     /// Returns roughly how many bytes the orders take. O(1) a priority in use.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let lanes: usize = self.lanes.iter().map(|lane| size_of::<Lane>() + lane.bytes()).sum();
+        let lanes: usize = self.lanes_and_doomed().map(|lane| size_of::<Lane>() + lane.bytes()).sum();
         lanes
             + self.last_leases.bytes()
             + self.dead.bytes()
@@ -183,11 +186,16 @@ impl Orders {
     /// Returns the number of entries of the expiries, and whether all orders are sound. O(n).
     #[must_use]
     pub fn soundness(&self) -> (usize, bool) {
-        let lanes = self.lanes.iter().all(|lane| lane.is_sound() && !lane.is_empty());
+        let lanes =
+            self.lanes.iter().all(|lane| lane.is_sound() && !lane.is_empty()) && self.doomed.is_sound();
         let descending = self.lanes.is_sorted_by(|one, next| one.priority > next.priority);
         let others =
             self.last_leases.is_sound() && self.dead.is_sound() && self.expiry.iter().all(Timeline::is_sound);
         (self.expiry.iter().map(Timeline::len).sum(), lanes && descending && others)
+    }
+
+    fn lanes_and_doomed(&self) -> impl Iterator<Item = &Lane> {
+        self.lanes.iter().chain([&self.doomed])
     }
 
     fn insert_by_standing(&mut self, job: &Job, slot: Slot) -> bool {
@@ -195,6 +203,7 @@ impl Orders {
         match job.standing {
             Standing::LastLease => self.last_leases.insert(key, slot),
             Standing::Dead => self.dead.insert(key, slot),
+            Standing::Waiting | Standing::Leased if job.is_doomed() => self.doomed.insert(job, slot),
             Standing::Waiting | Standing::Leased => {
                 let at = self.lanes.partition_point(|lane| lane.priority > job.priority);
                 if self.lanes.get(at).is_none_or(|lane| lane.priority != job.priority) {
@@ -206,8 +215,13 @@ impl Orders {
     }
 
     fn expiry_of(&mut self, job: &Job) -> &mut Timeline<Slot> {
-        let [new, others] = &mut self.expiry;
-        if is_new(job) { new } else { others }
+        let [old, new, doomed_old, doomed_new] = &mut self.expiry;
+        match (job.is_doomed(), is_new(job)) {
+            (false, false) => old,
+            (false, true) => new,
+            (true, false) => doomed_old,
+            (true, true) => doomed_new,
+        }
     }
 
     fn remove_by_standing(&mut self, job: &Job) {
@@ -215,6 +229,7 @@ impl Orders {
         match job.standing {
             Standing::LastLease => drop(self.last_leases.remove(key)),
             Standing::Dead => drop(self.dead.remove(key)),
+            Standing::Waiting | Standing::Leased if job.is_doomed() => self.doomed.remove(job),
             Standing::Waiting | Standing::Leased => {
                 let at = self.lanes.partition_point(|lane| lane.priority > job.priority);
                 let Some(lane) = self.lanes.get_mut(at) else { return };
@@ -231,6 +246,7 @@ fn first_until(order: &Timeline<Slot>, now: UnixMs) -> Option<Slot> {
     order.first().filter(|(key, _)| key.time <= now).map(|(_, slot)| slot)
 }
 
+/// Waiting, and never claimed.
 fn is_new(job: &Job) -> bool {
     job.standing == Standing::Waiting && job.attempts == 0
 }

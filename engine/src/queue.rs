@@ -35,7 +35,7 @@ use crate::time::UnixMs;
 const SEQUENCE_MAX: u64 = 1 << 63;
 
 /// A queue of jobs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Queue {
     jobs: Slots,
     index: Index,
@@ -107,11 +107,27 @@ impl Counters {
     }
 }
 
+impl Default for Queue {
+    fn default() -> Self {
+        Queue::new(Policy::DEFAULT)
+    }
+}
+
 impl Queue {
     /// Makes an empty queue with `policy`.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
-        Queue { policy, next_sequence: 1, ..Queue::default() }
+        Queue {
+            jobs: Slots::default(),
+            index: Index::default(),
+            orders: Orders::default(),
+            policy,
+            paused_until: None,
+            counters: Counters::default(),
+            next_sequence: 1,
+            last_token: 0,
+            heap_bytes: 0,
+        }
     }
 
     fn find(&self, id: IdRef<'_>) -> Option<Slot> {
@@ -230,13 +246,12 @@ impl Queue {
         });
     }
 
-    /// Lets the job of `slot` wait until `due`; no receipt of it is current any more. One that would be visible only
-    /// after its expiry becomes visible then, when it is gone (I5).
+    /// Lets the job of `slot` wait until `due`; no receipt of it is current any more.
     fn wait(&mut self, slot: Slot, due: UnixMs, attempts: u32) {
         let sequence = self.take_sequence();
         self.restand(slot, |job| {
             (job.standing, job.attempts) = (Standing::Waiting, attempts);
-            (job.time, job.sequence) = (job.expires().map_or(due, |expires| expires.min(due)), sequence);
+            (job.time, job.sequence) = (due, sequence);
             if let Some(extra) = job.extra.as_deref_mut() {
                 (extra.token, extra.due, extra.reason) = (0, UnixMs(0), None);
             }

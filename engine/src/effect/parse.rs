@@ -51,7 +51,7 @@ impl<'a> Reader<'_, 'a> {
             },
             b"RESCHEDULE" => {
                 let (id, due) = (self.id()?, self.time("due")?);
-                Effect::Reschedule { id, due, expires: self.expires(due)? }
+                Effect::Reschedule { id, due, expires: self.expires(1)? }
             }
             b"REDRIVE" => Effect::Redrive { due: self.time("due")?, ids: self.ids()? },
             b"POLICY" => Effect::Policy(self.policy()?),
@@ -68,7 +68,7 @@ impl<'a> Reader<'_, 'a> {
         let due = self.time("due")?;
         let priority =
             self.after(Word::Priority, |reader| reader.number("priority", 1, u64::from(u8::MAX)))?;
-        let expires = self.expires(due)?;
+        let expires = self.expires(due.0.max(1))?;
         let attempts =
             self.after(Word::Attempts, |reader| reader.number("attempts", 1, u64::from(u32::MAX)))?;
         let (priority, attempts) = (priority.unwrap_or(0) as u8, attempts.unwrap_or(0) as u32);
@@ -103,9 +103,8 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// An expiry, if there is one; never before the job is due.
-    fn expires(&mut self, due: UnixMs) -> Result<Option<UnixMs>, EffectFault> {
-        let earliest = due.0.max(1);
+    /// An expiry, if there is one.
+    fn expires(&mut self, earliest: u64) -> Result<Option<UnixMs>, EffectFault> {
         self.after(Word::Expires, |reader| reader.number("expires", earliest, UnixMs::MAX.0).map(UnixMs))
     }
 

@@ -29,7 +29,7 @@ impl Queue {
                 expiring == jobs().filter(|job| job.vanishes().is_some()).count(),
                 "I4: the expiries hold the jobs that vanish, and no others",
             ),
-            (jobs().all(is_possible), "I5, I6: the parts of each record fit each other"),
+            (jobs().all(is_possible), "I6: the parts of each record fit each other"),
             (
                 jobs().all(|job| job.sequence < self.next_sequence && job.token() <= self.last_token),
                 "I7: sequences and tokens that were used are not used again",

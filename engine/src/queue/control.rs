@@ -16,11 +16,12 @@ impl Queue {
     /// Takes the job of `id` out, whatever it is; returns what it was. O(log n).
     pub fn cancel(&mut self, now: UnixMs, id: IdRef<'_>, effects: &mut Effects<'_>) -> Option<State> {
         let (slot, _, state) = self.find_at(id, now)?;
+        self.settle_death(slot, state, effects);
         self.remove_recorded(slot, Cause::Cancelled, effects);
         Some(state)
     }
 
-    /// Gives a waiting job another due time; its expiry moves along. Returns what the job is: if that is not waiting,
+    /// Gives a waiting job another due time; its expiry moves along, unless it comes before the job is due. Returns what the job is: if that is not waiting,
     /// nothing changed. O(log n). Refuses a time that is too large.
     pub fn reschedule(
         &mut self,
@@ -34,12 +35,12 @@ impl Queue {
         if state != State::Waiting {
             return Ok(Some(state));
         }
-        let left = |expires: UnixMs| Millis(expires.0.saturating_sub(job.time.0));
         let expires = match job.expires() {
-            None => None,
-            Some(expires) => {
-                Some(due.after(left(expires)).ok_or(Refusal::TimeTooLarge { what: "time to live" })?)
+            Some(expires) if !job.is_doomed() => {
+                let left = Millis(expires.0.saturating_sub(job.time.0));
+                Some(due.after(left).ok_or(Refusal::TimeTooLarge { what: "TTL" })?)
             }
+            other => other,
         };
         effects.0.push(Effect::Reschedule { id: job.id.clone(), due, expires });
         self.reschedule_to(slot, due, expires);
@@ -72,7 +73,7 @@ impl Queue {
 
     fn redrive_slots(&mut self, due: UnixMs, slots: &[Slot], effects: &mut Effects<'_>) -> usize {
         // Deaths by time alone are written down first, so that the effect names only dead jobs.
-        slots.iter().for_each(|&slot| self.settle_death(slot, effects));
+        slots.iter().for_each(|&slot| self.settle_death(slot, State::Dead, effects));
         for &slot in slots {
             let Some(id) = self.jobs.get(slot).map(|job| job.id.clone()) else { continue };
             match effects.0.last_mut() {
@@ -88,9 +89,8 @@ impl Queue {
     /// O(log n) a job.
     pub fn purge(&mut self, now: UnixMs, state: State, count: usize, effects: &mut Effects<'_>) -> usize {
         let slots: Vec<Slot> = self.walk(state, Key::FIRST, now).take(count).map(|(_, slot)| slot).collect();
-        for &slot in &slots {
-            self.remove_recorded(slot, Cause::Purged, effects);
-        }
+        slots.iter().for_each(|&slot| self.settle_death(slot, state, effects));
+        slots.iter().for_each(|&slot| self.remove_recorded(slot, Cause::Purged, effects));
         slots.len()
     }
 

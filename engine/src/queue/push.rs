@@ -97,6 +97,8 @@ impl Queue {
         push: &Push<'a>,
         effects: &mut Effects<'a>,
     ) -> Result<Outcome, Refusal> {
+        let asked = push.when.resolve(now)?;
+        self.expiry_of(asked, push.ttl)?;
         let hash = self.index.hash(push.id);
         let found = self.find_hashed(push.id, hash).and_then(|slot| Some((slot, self.jobs.get(slot)?)));
         let state = found.map(|(_, job)| job.state(now));
@@ -105,11 +107,14 @@ impl Queue {
         }
         let due = match (state, found) {
             (Some(Some(State::Waiting)), Some((_, job))) if push.replace == Replace::KeepDue => job.time,
-            _ => push.when.resolve(now)?,
+            _ => asked,
         };
         let expires = self.expiry_of(due, push.ttl)?;
         let outcome = match (state, found) {
-            (Some(Some(_)), _) => Outcome::Replaced,
+            (Some(Some(state)), Some((slot, _))) => {
+                self.settle_death(slot, state, effects);
+                Outcome::Replaced
+            }
             (_, Some((slot, _))) => {
                 self.remove_recorded(slot, Cause::Expired, effects);
                 Outcome::Created

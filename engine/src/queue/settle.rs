@@ -48,7 +48,8 @@ impl Queue {
     /// Ends a delivery whose work is done: the job leaves. `false` if the receipt is not current. A job that died only by
     /// its lease's end can still be acked. O(log n).
     pub fn ack(&mut self, now: UnixMs, receipt: Receipt<'_>, effects: &mut Effects<'_>) -> bool {
-        let Some((slot, ..)) = self.find_delivery(receipt, now) else { return false };
+        let Some((slot, _, state)) = self.find_delivery(receipt, now) else { return false };
+        self.settle_death(slot, state, effects);
         self.remove_recorded(slot, Cause::Acked, effects);
         true
     }

@@ -78,7 +78,9 @@ impl Queue {
             return Err(reader.damaged());
         };
         let paused_until = (paused_until != 0).then_some(UnixMs(paused_until));
-        *self = Queue { policy, paused_until, counters, next_sequence, last_token, ..Queue::default() };
+        // A token that was used here is never used again, whatever the header says.
+        let last_token = last_token.max(self.last_token);
+        *self = Queue { paused_until, counters, next_sequence, last_token, ..Queue::new(policy) };
         Ok(Loaded::Header { jobs })
     }
 

@@ -5,7 +5,7 @@
 
 use super::Queue;
 use crate::effect::{Cause, Effects};
-use crate::job::{Reason, Standing};
+use crate::job::{Reason, Standing, State};
 use crate::slots::Slot;
 use crate::time::UnixMs;
 
@@ -17,7 +17,7 @@ impl Queue {
     pub fn tidy(&mut self, now: UnixMs, effects: &mut Effects<'_>) {
         for _ in 0..TIDY_MAX {
             if let Some(slot) = self.orders.first_exhausted(now) {
-                self.settle_death(slot, effects);
+                self.settle_death(slot, State::Dead, effects);
             } else if let Some(slot) = self.orders.first_expired(now) {
                 self.remove_recorded(slot, Cause::Expired, effects);
             } else if let Some(slot) = self.first_dead_too_many() {
@@ -28,10 +28,10 @@ impl Queue {
         }
     }
 
-    /// Writes down the death of a job whose last lease has ended, if that was not done.
-    pub(super) fn settle_death(&mut self, slot: Slot, effects: &mut Effects<'_>) {
+    /// Writes down the death of a job that is dead by time alone, before anything else is done with it.
+    pub(super) fn settle_death(&mut self, slot: Slot, state: State, effects: &mut Effects<'_>) {
         match self.jobs.get(slot) {
-            Some(job) if job.standing == Standing::LastLease => {
+            Some(job) if state == State::Dead && job.standing == Standing::LastLease => {
                 let ended = job.time;
                 self.bury_recorded(slot, Reason::LeaseExpired, ended, effects);
             }
