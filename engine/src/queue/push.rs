@@ -100,26 +100,25 @@ impl Queue {
         let asked = push.when.resolve(now)?;
         self.expiry_of(asked, push.ttl)?;
         let hash = self.index.hash(push.id);
-        let found = self.find_hashed(push.id, hash).and_then(|slot| Some((slot, self.jobs.get(slot)?)));
-        let state = found.map(|(_, job)| job.state(now));
-        if let (Some(Some(state)), Replace::No) = (state, push.replace) {
+        let found = self.find_hashed(push.id, hash);
+        let job = found.and_then(|slot| self.jobs.get(slot));
+        let state = job.and_then(|job| job.state(now));
+        if let (Some(state), Replace::No) = (state, push.replace) {
             return Ok(Outcome::Exists(state));
         }
-        let due = match (state, found) {
-            (Some(Some(State::Waiting)), Some((_, job))) if push.replace == Replace::KeepDue => job.time,
-            _ => asked,
-        };
+        let keeps = push.replace == Replace::KeepDue && state == Some(State::Waiting);
+        let due = job.filter(|_| keeps).map_or(asked, |job| job.time);
         let expires = self.expiry_of(due, push.ttl)?;
-        let outcome = match (state, found) {
-            (Some(Some(state)), Some((slot, _))) => {
+        let outcome = match (found, state) {
+            (None, _) => Outcome::Created,
+            (Some(slot), Some(state)) => {
                 self.settle_death(slot, state, effects);
                 Outcome::Replaced
             }
-            (_, Some((slot, _))) => {
+            (Some(slot), None) => {
                 self.remove_recorded(slot, Cause::Expired, effects);
                 Outcome::Created
             }
-            (_, None) => Outcome::Created,
         };
         let Push { id, message, priority, .. } = *push;
         let put = Put { id, message, due, priority, expires, attempts: 0 };
