@@ -4,7 +4,7 @@ use crate::harness::client::Client;
 use crate::harness::numbers::{counter, states};
 use crate::harness::queue::{claim, claim_one};
 use crate::harness::server::Server;
-use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 const RACES: usize = 10_000;
@@ -15,9 +15,13 @@ fn race<A: Send, B: Send>(
     claimer: impl Fn(&mut Client, usize) -> A + Sync,
     canceller: impl Fn(&mut Client, usize) -> B + Sync,
 ) -> Vec<(A, B)> {
-    let start = Barrier::new(2);
+    // Awake waiting, since who is woken always comes second.
+    let arrived = AtomicUsize::new(0);
     let run = |number: usize| {
-        start.wait();
+        arrived.fetch_add(1, Ordering::SeqCst);
+        while arrived.load(Ordering::SeqCst) < 2 * (number + 1) {
+            thread::yield_now();
+        }
         number
     };
     thread::scope(|scope| {
@@ -30,7 +34,10 @@ fn race<A: Send, B: Send>(
             .map(|number| {
                 // Pushed before the start, while the other one waits there.
                 client.done(&format!("DQ.PUSH q{number} m ID a"));
-                canceller(client, run(number))
+                run(number);
+                // From none to a long head start for the other one, so that each of them wins often.
+                (0..number % 100 * 30).for_each(|_| std::hint::spin_loop());
+                canceller(client, number)
             })
             .collect();
         claims.join().unwrap().into_iter().zip(cancels).collect()

@@ -16,6 +16,8 @@ fn only_what_grows_the_data_is_refused_when_memory_is_full() {
         "DQ.PUSH new m",
         "DQ.PUSH q m ID j1 REPLACE",
         "DQ.MPUSH q DELAY 0 a m",
+        "DQ.POLICY q LEASE 5",
+        "DQ.POLICY q",
         "DQ.MOVE q list",
         "DQ.MOVE q stream XADD",
         "DQ.MOVE q zset ZADD",
@@ -26,6 +28,19 @@ fn only_what_grows_the_data_is_refused_when_memory_is_full() {
     }
     assert_eq!(digest(client, "q"), before);
 
+    let claimed = claim_one(client, "q LEASE 100000000");
+    for (line, reply) in [
+        (format!("DQ.EXTEND q LEASE 5000000 {}", claimed.receipt()), "[1]"),
+        (format!("DQ.NACK q ERROR text DEAD {}", claimed.receipt()), "[dead]"),
+        ("DQ.REDRIVE q COUNT 1".into(), "1"),
+        ("DQ.RESCHEDULE q j0 AT 1500000000000".into(), "waiting"),
+        ("DQ.PAUSE q 5000000".into(), "OK"),
+        ("DQ.RESUME q".into(), "OK"),
+        ("DQ.PURGE q DEAD".into(), "0"),
+    ] {
+        assert_eq!(client.ask(&line), reply, "{line}");
+    }
+    assert!(!client.ask("DQ.INFO q").is_error() && !client.ask("DQ.PEEK q").is_error());
     let claimed = claim_one(client, "q LEASE 100000000");
     assert_eq!(client.ask(&format!("DQ.ACK q {}", claimed.receipt())), "[1]");
     assert_eq!(client.ask("DQ.CANCEL q j1"), "[waiting]");

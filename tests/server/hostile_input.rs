@@ -39,7 +39,7 @@ fn hostile() -> Vec<Vec<u8>> {
 }
 
 /// One good form of every command, with every option in it.
-const FORMS: [&str; 15] = [
+const FORMS: [&str; 27] = [
     "DQ.PUSH q m DELAY 0 ID a REPLACE KEEPDUE PRIORITY 1 TTL 1000000",
     "DQ.PUSH q m AT 1600000000000 ID b",
     "DQ.MPUSH q DELAY REPLACE PRIORITY 1 TTL 1000000 0 a m 0 b m",
@@ -51,6 +51,18 @@ const FORMS: [&str; 15] = [
     "DQ.MOVE q stream XADD MAXLEN 100 COUNT 1",
     "DQ.MOVE q zset ZADD COUNT 1",
     "DQ.MOVE q other PUSH COUNT 1",
+    "DQ.NACK q DELAY 0 ERROR text 5-a 6-b",
+    "DQ.NACK q ERROR text UNUSED 5-a",
+    "DQ.EXTEND q LEASE 1000 5-a 6-b",
+    "DQ.RESCHEDULE q a DELAY 5",
+    "DQ.RESCHEDULE q b AT 1600000000000",
+    "DQ.REDRIVE q DELAY 0 ID a b",
+    "DQ.REDRIVE q COUNT 5",
+    "DQ.POLICY q LEASE 5 MAXATTEMPTS 3 BACKOFF 1000 2 5000 10 DEADMAX UNLIMITED TTL 1000000",
+    "DQ.PAUSE q 5",
+    "DQ.PURGE q DEAD COUNT 5",
+    "DQ.PEEK q WAITING COUNT 5 FROM 5-5",
+    "DQ.INFO q",
     "DQ.LEN q",
     "DQ.GET q a",
     "DQ.APPLY q 1 PUT a m 1600000000000 PRIORITY 1 EXPIRES 4102444800000 ATTEMPTS 1 LEASE 1600000000000 5 1 a ERROR a text BURY a nacked 5",
@@ -211,10 +223,10 @@ fn random_words_do_not_kill_the_server() {
     let random = &mut Random::announced("random_words_do_not_kill_the_server");
     let words: Vec<Vec<u8>> =
         FORMS.iter().flat_map(|form| form.split(' ')).map(|word| word.as_bytes().to_vec()).collect();
-    let commands =
-        ["DQ.PUSH", "DQ.MPUSH", "DQ.CLAIM", "DQ.ACK", "DQ.CANCEL", "DQ.MOVE", "DQ.LEN", "DQ.GET", "DQ.APPLY"];
+    let commands: Vec<&str> = FORMS.iter().map(|form| form.split(' ').next().unwrap()).collect();
     for _ in 0..5000 {
-        let mut command = vec![commands[random.below(9) as usize].as_bytes().to_vec(), b"q".to_vec()];
+        let mut command =
+            vec![commands[random.below(commands.len() as u64) as usize].as_bytes().to_vec(), b"q".to_vec()];
         for _ in 0..random.below(8) {
             let noise = random.below(8) == 0;
             let length = random.below(12) as usize;

@@ -4,7 +4,7 @@ use crate::harness::aof::AOF;
 use crate::harness::client::Client;
 use crate::harness::digest::digest;
 use crate::harness::eventually::{DEADLINE, eventually};
-use crate::harness::numbers::{info, states};
+use crate::harness::numbers::{info, number, states};
 use crate::harness::queue::{claim, claim_one, drain, push_many};
 use crate::harness::refusal::line_refused_naming;
 use crate::harness::replica::{promote, start_pair, wait_in_step};
@@ -105,7 +105,7 @@ fn time_goes_on_while_paused() {
     client.done("DQ.PAUSE q");
     eventually("time has done all it can", DEADLINE, || {
         let info = info(client, "q");
-        (info.field("due").int(), info.field("dead").int(), info.field("claimed").int()) == (3, 1, 0)
+        ["waiting", "due", "claimed", "dead"].map(|name| number(&info, name)) == [3, 3, 0, 1]
     });
     assert!(client.ask("DQ.GET q expiring").is_null());
     assert_eq!(*client.ask("DQ.GET q tried").field("reason"), "\"lease expired\"");

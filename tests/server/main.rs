@@ -14,6 +14,7 @@ mod crossed_slots;
 mod damaged_payload;
 mod diverging_copies;
 mod double_delivery;
+mod doubtful_receipt;
 mod false_numbers;
 mod forgotten_policy;
 mod full_memory;

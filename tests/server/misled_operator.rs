@@ -13,7 +13,7 @@ fn get(client: &mut Client, id: &str) -> Reply {
 
 /// Asserts that `line` sets `field` of the job to `length` after the server's now.
 #[track_caller]
-fn assert_sets(client: &mut Client, line: &str, reply: &str, id: &str, field: &str, length: u64) {
+fn assert_sets(client: &mut Client, line: &str, reply: &str, (id, field): (&str, &str), length: u64) {
     let before = client.now();
     assert_eq!(client.ask(line), reply, "{line}");
     let after = client.now();
@@ -54,7 +54,7 @@ fn an_extension_counts_from_now_longer_or_shorter() {
     let receipt = claim_one(client, "q LEASE 5000000").receipt().to_owned();
     for lease in [9_000_000, 1_000_000, 1_000_000_000_000] {
         let line = format!("DQ.EXTEND q LEASE {lease} {receipt}");
-        assert_sets(client, &line, "[1]", "a", "lease_until", lease);
+        assert_sets(client, &line, "[1]", ("a", "lease_until"), lease);
         let job = get(client, "a");
         assert_eq!((job.field("receipt").string(), job.field("attempts").int()), (receipt.clone(), 1));
     }
@@ -70,7 +70,7 @@ fn an_ended_lease_is_extended_until_somebody_claims_again() {
     client.done("DQ.PUSH q m ID a AT 1600000000000");
     client.done("DQ.APPLY q 1 LEASE 1600000001000 55 1 a");
     assert_eq!(*get(client, "a").field("state"), "waiting");
-    assert_sets(client, "DQ.EXTEND q LEASE 5000000 55-a", "[1]", "a", "lease_until", 5_000_000);
+    assert_sets(client, "DQ.EXTEND q LEASE 5000000 55-a", "[1]", ("a", "lease_until"), 5_000_000);
     assert_eq!(*get(client, "a").field("state"), "claimed");
     assert_eq!(claim(client, "q"), []);
     client.done("DQ.APPLY q 1 EXTEND 1600000001000 1 a");
@@ -80,7 +80,7 @@ fn an_ended_lease_is_extended_until_somebody_claims_again() {
     assert_eq!(client.ask("DQ.EXTEND q LEASE 9000000 55-a"), "[0]");
     assert_eq!(get(client, "a"), before, "the new owner's lease is untouched");
     let line = format!("DQ.EXTEND q LEASE 7000000 {} 55-a 1-none {}", second.receipt(), second.receipt());
-    assert_sets(client, &line, "[1 0 0 1]", "a", "lease_until", 7_000_000);
+    assert_sets(client, &line, "[1 0 0 1]", ("a", "lease_until"), 7_000_000);
 }
 
 #[test]
@@ -102,8 +102,8 @@ fn a_waiting_job_is_rescheduled_to_the_given_time() {
     let server = Server::start();
     let client = &mut server.connect();
     client.done("DQ.PUSH q m ID a AT 4102444800000 PRIORITY 3");
-    assert_sets(client, "DQ.RESCHEDULE q a DELAY 60000", "waiting", "a", "due", 60_000);
-    assert_sets(client, "DQ.RESCHEDULE q a DELAY 1000000000000", "waiting", "a", "due", 1_000_000_000_000);
+    assert_sets(client, "DQ.RESCHEDULE q a DELAY 60000", "waiting", ("a", "due"), 60_000);
+    assert_sets(client, "DQ.RESCHEDULE q a DELAY 1000000000000", "waiting", ("a", "due"), 1_000_000_000_000);
     assert_eq!(client.ask("DQ.RESCHEDULE q a AT 9007199254740991"), "waiting");
     assert_eq!(*get(client, "a").field("due"), "9007199254740991");
     assert_eq!(claim(client, "q"), []);
@@ -138,7 +138,7 @@ fn what_does_not_wait_is_not_rescheduled_and_says_what_it_is() {
         assert_eq!(client.ask(&format!("DQ.RESCHEDULE q {id} DELAY 5000")), state);
         assert_eq!(get(client, id), before, "{id}");
     }
-    assert_sets(client, "DQ.RESCHEDULE q lapsed DELAY 60000", "waiting", "lapsed", "due", 60_000);
+    assert_sets(client, "DQ.RESCHEDULE q lapsed DELAY 60000", "waiting", ("lapsed", "due"), 60_000);
     assert_eq!(get(client, "lapsed").field("attempts").int(), 1, "its attempts stay");
     assert_eq!(client.ask("DQ.ACK q 56-lapsed"), "[0]", "its receipt has ended");
     assert_eq!(client.ask("DQ.RESCHEDULE q none DELAY 5"), "nil");
@@ -154,7 +154,7 @@ fn a_time_to_live_moves_along_with_the_due_time() {
         let job = get(client, "a");
         assert_eq!((job.field("due").int() as u64, job.field("expires").int() as u64), (due, due + 5000));
     }
-    line_refused_naming(client, "DQ.RESCHEDULE q a AT 9007199254740991", &["time to live"]);
+    line_refused_naming(client, "DQ.RESCHEDULE q a AT 9007199254740991", &["TTL"]);
     assert_eq!(*get(client, "a").field("due"), FUTURE.to_string());
     client.done(&format!("DQ.RESCHEDULE q a AT {PAST}"));
     assert_eq!(client.ask("DQ.LEN q"), "0", "its time to live is over");
@@ -194,7 +194,7 @@ fn wrong_options_are_refused_naming_them_and_change_nothing() {
         ("DQ.REDRIVE q DELAY x COUNT 5", ["DELAY", "1000000000000", "'x'"]),
         ("DQ.REDRIVE q COUNT 5 ID a", ["syntax error", "near", "'ID'"]),
         ("DQ.REDRIVE q DELAY 5", ["syntax error", "COUNT", "ID"]),
-        ("DQ.REDRIVE q DELAY 5 ID", ["syntax error", "id", "needs a value"]),
+        ("DQ.REDRIVE q DELAY 5 ID", ["syntax error", "ID", "needs a value"]),
         ("DQ.REDRIVE q a b", ["syntax error", "near", "'a'"]),
     ] {
         line_refused_naming(client, line, &facts);

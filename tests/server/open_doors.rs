@@ -5,7 +5,7 @@ use crate::harness::client::Client;
 use crate::harness::server::Server;
 
 /// Each command with its key or keys.
-const COMMANDS: [(&str, &str); 14] = [
+const COMMANDS: [(&str, &str); 25] = [
     ("DQ.PUSH q m", "[q]"),
     ("DQ.PUSH q m ID a REPLACE PRIORITY 3", "[q]"),
     ("DQ.MPUSH q DELAY 0 a m", "[q]"),
@@ -16,11 +16,25 @@ const COMMANDS: [(&str, &str); 14] = [
     ("DQ.MOVE q p", "[q p]"),
     ("DQ.MOVE q p2 XADD COUNT 5 MAXLEN 5", "[q p2]"),
     ("DQ.MOVE q p3 PUSH AHEAD 5", "[q p3]"),
+    ("DQ.NACK q DELAY 5 ERROR e 1-a 2-b", "[q]"),
+    ("DQ.EXTEND q LEASE 5 1-a 2-b", "[q]"),
+    ("DQ.RESCHEDULE q a DELAY 5", "[q]"),
+    ("DQ.REDRIVE q COUNT 5", "[q]"),
+    ("DQ.REDRIVE q ID a b", "[q]"),
+    ("DQ.POLICY q LEASE 0", "[q]"),
+    ("DQ.PAUSE q 0", "[q]"),
+    ("DQ.RESUME q", "[q]"),
+    ("DQ.PURGE q DEAD COUNT 5", "[q]"),
+    ("DQ.PEEK q DEAD", "[q]"),
+    ("DQ.INFO q", "[q]"),
     ("DQ.LEN q", "[q]"),
     ("DQ.GET q a", "[q]"),
     ("DQ.APPLY q 1 PUT a m 1600000000000", "[q]"),
     ("DQ.APPLY q 1 REMOVE acked 1 a", "[q]"),
 ];
+
+/// Those that change nothing.
+const READERS: [&str; 4] = ["DQ.LEN q", "DQ.GET q a", "DQ.PEEK q DEAD", "DQ.INFO q"];
 
 /// A connection as a user with all commands and these key rules; None where the server has no such rules.
 fn user(server: &Server, rules: &str) -> Option<Client> {
@@ -78,7 +92,7 @@ fn a_reader_of_a_key_cannot_change_it() {
     let Some(mut client) = user(&server, rules) else { return };
     for (line, _) in COMMANDS {
         match line {
-            "DQ.LEN q" | "DQ.GET q a" => assert_allowed(&mut client, line, rules),
+            line if READERS.contains(&line) => assert_allowed(&mut client, line, rules),
             _ => assert_forbidden(&mut client, line, rules),
         }
     }
@@ -138,12 +152,12 @@ fn categories_tell_readers_from_writers() {
     let Some(mut reader) = user(&server, "~* -@write") else { return };
     for (line, _) in COMMANDS {
         match line {
-            "DQ.LEN q" | "DQ.GET q a" => assert_allowed(&mut reader, line, "-@write"),
+            line if READERS.contains(&line) => assert_allowed(&mut reader, line, "-@write"),
             _ => assert_forbidden(&mut reader, line, "-@write"),
         }
     }
     let Some(mut writer) = user(&server, "~* -@read") else { return };
-    for line in ["DQ.LEN q", "DQ.GET q a"] {
+    for line in READERS {
         assert_forbidden(&mut writer, line, "-@read");
     }
     assert_allowed(&mut writer, "DQ.PUSH q m", "-@read");

@@ -207,3 +207,26 @@ fn a_job_dead_by_time_alone_is_redriven_like_any_other() {
     );
     assert_eq!((counter(client, "q", "died"), counter(client, "q", "lapsed")), (2, 2));
 }
+
+#[test]
+fn a_death_by_time_alone_is_counted_however_the_job_leaves() {
+    let server = Server::start();
+    let client = &mut server.connect();
+    for line in [
+        "DQ.CANCEL q a",
+        "DQ.PURGE q DEAD",
+        "DQ.PUSH q m ID a REPLACE",
+        "DQ.ACK q 55-a",
+        "DQ.REDRIVE q ID a",
+        "DQ.NACK q ERROR text 55-a",
+        "DQ.POLICY q DEADMAX 0",
+        "DQ.CANCEL q none",
+    ] {
+        client.done("DEL q");
+        client.done("DQ.POLICY q MAXATTEMPTS 1");
+        client.done("DQ.APPLY q 1 PUT a m 1600000000000 LEASE 1600000001000 55 1 a");
+        assert_eq!(states(client, "q"), "0 waiting, 0 claimed, 1 dead");
+        client.done(line);
+        assert_eq!((counter(client, "q", "died"), counter(client, "q", "lapsed")), (1, 1), "{line}");
+    }
+}

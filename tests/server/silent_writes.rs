@@ -7,7 +7,7 @@ use crate::harness::refusal::changes;
 use crate::harness::server::Server;
 
 /// On a queue `q` that holds `later` (not due) and a running delivery of `claimed`; and on a missing key.
-const NOTHING_TO_DO: [&str; 19] = [
+const NOTHING_TO_DO: [&str; 33] = [
     "DQ.CLAIM q",
     "DQ.CLAIM q COUNT 100 LEASE 1000",
     "DQ.CLAIM missing LEASE 5",
@@ -24,6 +24,20 @@ const NOTHING_TO_DO: [&str; 19] = [
     "DQ.MOVE q zset ZADD",
     "DQ.MOVE q queue PUSH",
     "DQ.MOVE missing list",
+    "DQ.NACK q 1-claimed",
+    "DQ.NACK missing DEAD ERROR text 1-a",
+    "DQ.EXTEND q LEASE 5 1-claimed 55-later",
+    "DQ.RESCHEDULE q claimed DELAY 5",
+    "DQ.RESCHEDULE q unknown AT 4102444800000",
+    "DQ.REDRIVE q COUNT 5",
+    "DQ.REDRIVE q ID later claimed unknown",
+    "DQ.POLICY q",
+    "DQ.POLICY q MAXATTEMPTS UNLIMITED",
+    "DQ.RESUME q",
+    "DQ.PURGE q DEAD",
+    "DQ.PURGE missing WAITING",
+    "DQ.PEEK q CLAIMED",
+    "DQ.INFO q",
     "DQ.LEN q",
     "DQ.GET q later",
     "DQ.GET q unknown",

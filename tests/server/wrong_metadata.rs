@@ -5,13 +5,23 @@ use crate::harness::reply::Reply;
 use crate::harness::server::Server;
 
 /// Name, arity, first key, last key.
-const COMMANDS: [(&str, i64, i64, i64); 9] = [
+const COMMANDS: [(&str, i64, i64, i64); 19] = [
     ("DQ.PUSH", -3, 1, 1),
     ("DQ.MPUSH", -6, 1, 1),
     ("DQ.CLAIM", -2, 1, 1),
     ("DQ.ACK", -3, 1, 1),
     ("DQ.CANCEL", -3, 1, 1),
     ("DQ.MOVE", -3, 1, 2),
+    ("DQ.NACK", -3, 1, 1),
+    ("DQ.EXTEND", -5, 1, 1),
+    ("DQ.RESCHEDULE", 5, 1, 1),
+    ("DQ.REDRIVE", -4, 1, 1),
+    ("DQ.POLICY", -2, 1, 1),
+    ("DQ.PAUSE", -2, 1, 1),
+    ("DQ.RESUME", 2, 1, 1),
+    ("DQ.PURGE", -3, 1, 1),
+    ("DQ.PEEK", -2, 1, 1),
+    ("DQ.INFO", 2, 1, 1),
     ("DQ.LEN", 2, 1, 1),
     ("DQ.GET", 3, 1, 1),
     ("DQ.APPLY", -4, 1, 1),
@@ -41,15 +51,16 @@ fn the_flags_say_what_a_command_may_do() {
     for (name, ..) in COMMANDS {
         let flags = words(&info(client, name).items()[2]);
         let has = |flag: &str| flags.iter().any(|word| word == flag);
-        let reads = matches!(name, "DQ.LEN" | "DQ.GET");
+        let reads = matches!(name, "DQ.LEN" | "DQ.GET" | "DQ.PEEK" | "DQ.INFO");
         assert_eq!((has("readonly"), has("write")), (reads, !reads), "{name} {flags:?}");
-        let may_grow = matches!(name, "DQ.PUSH" | "DQ.MPUSH" | "DQ.MOVE");
+        let may_grow = matches!(name, "DQ.PUSH" | "DQ.MPUSH" | "DQ.MOVE" | "DQ.POLICY");
         if name != "DQ.APPLY" {
             assert_eq!(has("denyoom"), may_grow, "{name} {flags:?}");
         }
-        let is_fast = matches!(name, "DQ.PUSH" | "DQ.LEN" | "DQ.GET");
+        let is_fast = matches!(name, "DQ.PUSH" | "DQ.LEN" | "DQ.GET" | "DQ.INFO");
         assert!(has("fast") || !is_fast, "{name} {flags:?}");
-        assert!(!(has("fast") && matches!(name, "DQ.MOVE" | "DQ.APPLY")), "{name} {flags:?}");
+        let is_slow = matches!(name, "DQ.MOVE" | "DQ.APPLY" | "DQ.PURGE" | "DQ.PEEK" | "DQ.REDRIVE");
+        assert!(!(has("fast") && is_slow), "{name} {flags:?}");
     }
 }
 
@@ -82,6 +93,16 @@ fn key_specs_say_what_is_done_with_each_key() {
         ("DQ.ACK", vec!["RW delete"]),
         ("DQ.CANCEL", vec!["RW access delete"]),
         ("DQ.MOVE", vec!["RW access delete", "RW insert"]),
+        ("DQ.NACK", vec!["RW update"]),
+        ("DQ.EXTEND", vec!["RW update"]),
+        ("DQ.RESCHEDULE", vec!["RW update"]),
+        ("DQ.REDRIVE", vec!["RW update"]),
+        ("DQ.POLICY", vec!["RW update"]),
+        ("DQ.PAUSE", vec!["RW update"]),
+        ("DQ.RESUME", vec!["RW update"]),
+        ("DQ.PURGE", vec!["RW delete"]),
+        ("DQ.PEEK", vec!["RO access"]),
+        ("DQ.INFO", vec!["RO access"]),
         ("DQ.LEN", vec!["RO access"]),
         ("DQ.GET", vec!["RO access"]),
     ] {
@@ -123,6 +144,13 @@ fn the_described_options_are_the_real_ones() {
         ("DQ.PUSH", "DELAY AT ID REPLACE KEEPDUE PRIORITY TTL"),
         ("DQ.MPUSH", "DELAY AT REPLACE PRIORITY TTL"),
         ("DQ.CLAIM", "COUNT LEASE"),
+        ("DQ.NACK", "DELAY UNUSED DEAD ERROR"),
+        ("DQ.EXTEND", "LEASE"),
+        ("DQ.RESCHEDULE", "DELAY AT"),
+        ("DQ.REDRIVE", "DELAY COUNT ID"),
+        ("DQ.POLICY", "LEASE MAXATTEMPTS BACKOFF DEADMAX TTL"),
+        ("DQ.PURGE", "WAITING CLAIMED DEAD COUNT"),
+        ("DQ.PEEK", "WAITING CLAIMED DEAD COUNT FROM"),
         ("DQ.MOVE", "RPUSH LPUSH XADD MAXLEN ZADD PUSH COUNT AHEAD JSON"),
     ] {
         let text = client.done(&format!("COMMAND DOCS {name}")).text();
@@ -147,12 +175,22 @@ fn the_readers_run_on_a_replica_and_the_writers_do_not() {
     let client = &mut replica.connect();
     assert_eq!(client.ask("DQ.LEN q"), "1");
     assert_eq!(*client.ask("DQ.GET q a").field("state"), "waiting");
+    assert_eq!(client.ask("DQ.PEEK q").items()[1].items().len(), 1);
+    assert_eq!(*client.ask("DQ.INFO q").field("waiting"), "1");
     for line in [
         "DQ.PUSH q m",
         "DQ.MPUSH q DELAY 0 a m",
         "DQ.CLAIM q",
         "DQ.ACK q 1-a",
         "DQ.CANCEL q a",
+        "DQ.NACK q 1-a",
+        "DQ.EXTEND q LEASE 5 1-a",
+        "DQ.RESCHEDULE q a DELAY 5",
+        "DQ.REDRIVE q COUNT 5",
+        "DQ.POLICY q",
+        "DQ.PAUSE q",
+        "DQ.RESUME q",
+        "DQ.PURGE q DEAD",
         "DQ.MOVE q l",
         "DQ.APPLY q 1 PAUSE 0",
     ] {
