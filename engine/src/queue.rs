@@ -195,8 +195,9 @@ impl Queue {
             Some(slot) => self.restand(slot, |job| *job = fresh(job.id.clone())),
             None => {
                 let job = fresh(put.id.to_id());
-                self.heap_bytes += job.heap_bytes();
+                let bytes = job.heap_bytes();
                 let slot = self.jobs.insert(job).map_err(|_| Refusal::QueueFull)?;
+                self.heap_bytes += bytes;
                 self.index.insert(hash, slot);
                 self.stand(slot);
             }

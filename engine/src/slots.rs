@@ -8,11 +8,11 @@ use crate::job::Job;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot(pub u32);
 
-const CHUNK_BITS: u32 = 8;
-const CHUNK: usize = 1 << CHUNK_BITS;
-const CHUNKS_MAX: usize = 1 << (32 - CHUNK_BITS);
-/// The most jobs of a queue: 2^32 - 256. The last chunk stays unused, so that no slot is `u32::MAX`.
-pub const JOBS_MAX: usize = (CHUNKS_MAX - 1) * CHUNK;
+/// The places of a chunk: with 72 bytes each they just fit an allocation of 20 KiB, which is a size that jemalloc has.
+const CHUNK: usize = 284;
+const CHUNKS_MAX: usize = u32::MAX as usize / CHUNK;
+/// The most jobs of a queue: a little less than 2^32.
+pub const JOBS_MAX: usize = CHUNKS_MAX * CHUNK;
 const NO_CELL: u16 = u16::MAX;
 
 /// The records of a queue.
@@ -59,7 +59,7 @@ impl Slots {
             self.open.pop();
         }
         self.len += 1;
-        Ok(Slot(number << CHUNK_BITS | u32::from(cell)))
+        Ok(slot_of(number as usize, usize::from(cell)))
     }
 
     /// Takes a record out. O(1).
@@ -101,7 +101,7 @@ impl Slots {
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &Job)> {
         self.chunks.iter().enumerate().flat_map(|(number, chunk)| {
             chunk.cells.iter().enumerate().filter_map(move |(cell, content)| match content {
-                Cell::Used(job) => Some((Slot((number as u32) << CHUNK_BITS | cell as u32), job)),
+                Cell::Used(job) => Some((slot_of(number, cell), job)),
                 Cell::Free { .. } => None,
             })
         })
@@ -111,7 +111,7 @@ impl Slots {
         if let Some(&number) = self.open.last() {
             return Some(number);
         }
-        if self.chunks.len() + 1 >= CHUNKS_MAX {
+        if self.chunks.len() >= CHUNKS_MAX {
             return None;
         }
         let number = self.chunks.len() as u32;
@@ -133,6 +133,11 @@ impl Chunk {
                 at
             }
             None => {
+                if self.cells.len() == self.cells.capacity() {
+                    // Doubles as a vector does, but not beyond the chunk.
+                    let more = self.cells.len().max(4).min(CHUNK - self.cells.len());
+                    self.cells.reserve_exact(more);
+                }
                 self.cells.push(Cell::Used(job));
                 (self.cells.len() - 1) as u16
             }
@@ -159,7 +164,11 @@ impl Chunk {
 }
 
 fn place(slot: Slot) -> (usize, usize) {
-    ((slot.0 >> CHUNK_BITS) as usize, (slot.0 as usize) & (CHUNK - 1))
+    (slot.0 as usize / CHUNK, slot.0 as usize % CHUNK)
+}
+
+fn slot_of(number: usize, cell: usize) -> Slot {
+    Slot((number * CHUNK + cell) as u32)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::effect::{Effect, Put};
 use crate::error::{EffectFault, Refusal};
 use crate::id::{Id, IdRef};
 use crate::job::Standing;
-use crate::slots::Slot;
+use crate::slots::{JOBS_MAX, Slot};
 
 /// What a job is as far as effects must know.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,9 @@ impl Queue {
     pub fn apply(&mut self, effects: &[Effect<'_>]) -> Result<(), Refusal> {
         if let [Effect::Load(chunk)] = effects {
             return Ok(self.load(chunk).map(|_| ())?);
+        }
+        if self.jobs.len() + effects.len() > JOBS_MAX {
+            return Err(Refusal::QueueFull);
         }
         let mut preview = Preview { queue: self, changed: HashMap::new() };
         for effect in effects {
