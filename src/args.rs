@@ -249,6 +249,14 @@ impl<'a> Args<'a> {
     }
 }
 
+/// Reads the arguments of a command that takes a key and nothing else.
+pub fn only_key(words: &[Text]) -> Result<Text, Error> {
+    let mut args = Args::new(words);
+    let key = args.next("key")?;
+    args.finish()?;
+    Ok(key)
+}
+
 /// Reads an id.
 pub fn id_of(bytes: &[u8]) -> Result<IdRef<'_>, Error> {
     match IdRef::new(bytes) {

@@ -1,6 +1,6 @@
 //! `DQ.INFO key`
 
-use crate::args::Args;
+use crate::args;
 use crate::clock;
 use crate::error::Error;
 use crate::host::command::{Access, Command, KeyUse, Spec};
@@ -26,9 +26,7 @@ impl Command for Info {
     };
 
     fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
-        let mut args = Args::new(words);
-        let name = args.next("key")?;
-        args.finish()?;
+        let name = args::only_key(words)?;
         let mut key = key::job_queue(context, name)?;
         let now = clock::now(context).now;
         match key.queue() {

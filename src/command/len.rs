@@ -1,6 +1,6 @@
 //! `DQ.LEN key`
 
-use crate::args::Args;
+use crate::args;
 use crate::clock;
 use crate::error::Error;
 use crate::host::command::{Access, Command, KeyUse, Spec};
@@ -24,9 +24,7 @@ impl Command for Len {
     };
 
     fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
-        let mut args = Args::new(words);
-        let name = args.next("key")?;
-        args.finish()?;
+        let name = args::only_key(words)?;
         let mut key = key::job_queue(context, name)?;
         let jobs = key.queue().map_or(0, |queue| queue.len(clock::now(context).now));
         context.reply_integer(jobs as u64);

@@ -2,7 +2,7 @@
 
 use dq_engine::effect::Effects;
 
-use crate::args::Args;
+use crate::args;
 use crate::clock;
 use crate::error::Error;
 use crate::host::command::{Access, Command, KeyUse, Spec};
@@ -27,9 +27,7 @@ impl Command for Resume {
     };
 
     fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
-        let mut args = Args::new(words);
-        let name = args.next("key")?;
-        args.finish()?;
+        let name = args::only_key(words)?;
         let mut key = key::job_queue(context, name)?;
         let queue = key.queue().ok_or(Error::NoQueue)?;
         let mut effects = Effects::default();
