@@ -5,7 +5,7 @@
 use crate::harness::aof::{self, AOF};
 use crate::harness::client::Client;
 use crate::harness::digest::{digest, shown_jobs};
-use crate::harness::queue::{claim, fill_with_every_kind, push_many};
+use crate::harness::queue::{RICH_IDS, claim, fill_with_every_kind, push_many};
 use crate::harness::replica::{follow, promote, start_pair, wait_in_step};
 use crate::harness::server::{Server, Setup};
 
@@ -47,19 +47,7 @@ fn work(client: &mut Client) {
 /// All that must be equal on every copy.
 fn picture(client: &mut Client) -> Vec<String> {
     let mut lines: Vec<String> = KEYS.iter().map(|key| format!("{key} {}", digest(client, key))).collect();
-    let rich = [
-        "plain",
-        "same-time",
-        "high",
-        "later",
-        "expiring",
-        "claimed",
-        "lapsed",
-        "failed",
-        "conflicting",
-        "bytes",
-    ];
-    lines.push(shown_jobs(client, "rich", &rich));
+    lines.push(shown_jobs(client, "rich", &RICH_IDS));
     let ids: Vec<String> =
         (0..300).map(|number| format!("j{number}")).chain(["y".into(), "in-multi".into()]).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();

@@ -1,6 +1,6 @@
 //! The words of effects: the arguments of `DQ.APPLY`, as they are written.
 
-use super::{Cause, Effect, Put};
+use super::{Cause, Effect, Put, VERSION};
 use crate::id::Id;
 use crate::job::Reason;
 
@@ -128,6 +128,9 @@ pub fn reason_word(reason: Reason) -> Word {
         Reason::Conflict => Word::Conflict,
     }
 }
+
+// The version is compared as it is written, and it is one digit.
+const _: () = assert!(VERSION == 1 && matches!(Word::VERSION, b"1"));
 
 impl Word {
     /// The version as it is written.

@@ -128,12 +128,6 @@ impl Queue {
         &self.counters
     }
 
-    /// Returns the end of the pause, over or not.
-    #[must_use]
-    pub fn paused_until(&self) -> Option<UnixMs> {
-        self.paused_until
-    }
-
     /// Returns the number that the next job which gets a time is given.
     #[must_use]
     pub fn next_sequence(&self) -> u64 {

@@ -96,6 +96,20 @@ pub fn drain(client: &mut Client, key: &str) -> Vec<String> {
 /// Fills `key` with jobs in every state that these commands can reach; returns their ids.
 ///
 /// It holds priorities, expiries, attempts, an ended and a running lease, dead jobs of two reasons, an error
+/// The ids of the jobs of a rich queue.
+pub const RICH_IDS: [&str; 10] = [
+    "plain",
+    "same-time",
+    "high",
+    "later",
+    "expiring",
+    "claimed",
+    "lapsed",
+    "failed",
+    "conflicting",
+    "bytes",
+];
+
 /// text, equal due times, bytes of all kinds, and a policy and a pause that end in the past.
 #[track_caller]
 pub fn fill_with_every_kind(client: &mut Client, key: &str) -> Vec<&'static str> {
@@ -123,16 +137,5 @@ pub fn fill_with_every_kind(client: &mut Client, key: &str) -> Vec<&'static str>
     let pushed =
         client.call(&[b"DQ.PUSH", key.as_bytes(), &every_byte, b"AT", b"4102444800000", b"ID", b"bytes"]);
     assert_eq!(pushed, "[bytes created]");
-    vec![
-        "plain",
-        "same-time",
-        "high",
-        "later",
-        "expiring",
-        "claimed",
-        "lapsed",
-        "failed",
-        "conflicting",
-        "bytes",
-    ]
+    RICH_IDS.to_vec()
 }
