@@ -42,6 +42,7 @@ mod skipped_page;
 mod stale_receipt;
 mod stalled_server;
 mod starved_waiters;
+mod stranded_waiters;
 mod unnoticed_time;
 mod unreadable_file;
 mod wrong_control;

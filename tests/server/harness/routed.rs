@@ -9,7 +9,7 @@ use crate::harness::reply::Reply;
 use std::collections::HashMap;
 
 /// What a node answers that cannot serve the command now, and has done nothing of it.
-const NOT_NOW: [&str; 5] = ["TRYAGAIN ", "CLUSTERDOWN ", "READONLY ", "UNBLOCKED ", "LOADING "];
+const NOT_NOW: [&str; 4] = ["TRYAGAIN ", "CLUSTERDOWN ", "READONLY ", "LOADING "];
 
 /// Connections to the nodes, and a belief about who has the keys.
 pub struct Routed<'a> {
@@ -44,6 +44,11 @@ impl Routed<'_> {
                 None
             }
             ["ASK", _, address] => self.ask_elsewhere(port_in(address), words),
+            ["UNBLOCKED", ..] => {
+                // The server hangs up after that.
+                self.connections.remove(&self.believed);
+                None
+            }
             _ if NOT_NOW.iter().any(|start| text.starts_with(start)) => None,
             _ => Some(reply),
         }

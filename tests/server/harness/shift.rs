@@ -1,10 +1,11 @@
-//! Producers and consumers at work on one queue of a cluster while something happens to it, and their ledger.
+//! Producers and waiting consumers at work on one queue of a cluster while something happens to it, and their ledger.
 //!
 //! Leases are far longer than a test, so that any second delivery of a job that was not given back is a fault.
 
 use crate::harness::cluster::Cluster;
 use crate::harness::eventually::{DEADLINE, eventually, eventually_some};
 use crate::harness::queue::Delivery;
+use crate::harness::reply::Reply;
 use crate::harness::routed::Routed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -112,8 +113,8 @@ fn consume(cluster: &Cluster, key: &str, progress: &Progress) -> Ledger {
     let (mut client, mut ledger) = (Routed::new(cluster), Ledger::default());
     loop {
         let claimed = eventually_some("a job comes, or all are finished", DEADLINE, || {
-            let reply = client.done(&format!("DQ.CLAIM {key} COUNT 5 LEASE 100000000"));
-            let claimed: Vec<Delivery> = reply.items().iter().map(Delivery::of).collect();
+            let reply = client.done(&format!("DQ.CLAIM {key} COUNT 5 LEASE 100000000 BLOCK 100"));
+            let claimed = deliveries(&reply);
             (!claimed.is_empty() || progress.all_is_finished()).then_some(claimed)
         });
         if claimed.is_empty() {
@@ -126,6 +127,10 @@ fn consume(cluster: &Cluster, key: &str, progress: &Progress) -> Ledger {
         progress.acked.fetch_add(ledger.acked.len() - acked, Ordering::SeqCst);
         ledger.claims.push(claimed);
     }
+}
+
+fn deliveries(reply: &Reply) -> Vec<Delivery> {
+    if reply.is_null() { Vec::new() } else { reply.items().iter().map(Delivery::of).collect() }
 }
 
 fn finish(client: &mut Routed, key: &str, delivery: &Delivery, ledger: &mut Ledger) {
