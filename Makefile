@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build run test test-engine demo bench servers lint help
+.PHONY: build run test test-engine demo demo-cluster bench servers lint help
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
@@ -35,6 +35,7 @@ test: ## Everything that must pass: format, lints, engine, real servers (SERVERS
 	cargo test -p dq-bench
 	cargo test --examples
 	cargo build
+	DQ_MODULE=$(DEBUG_MODULE) cargo run --quiet --example sharded -- --jobs 1000
 	scripts/test-servers $(DEBUG_MODULE) $(SERVERS)
 
 test-engine: ## The engine's tests alone: seconds, and nothing but Rust is needed
@@ -45,6 +46,11 @@ demo: ## A shop's payment time-outs, four workers, one of them killed (ARGS="--p
 	@scripts/need cargo cc libclang redis-server
 	cargo build --release
 	DQ_MODULE=$(RELEASE_MODULE) cargo run --release --quiet --example orders -- $(ARGS)
+
+demo-cluster: ## One hot queue spread over the slots of a cluster of three masters (ARGS="--jobs 10000 --shards 16")
+	@scripts/need cargo cc libclang redis-server
+	cargo build --release
+	DQ_MODULE=$(RELEASE_MODULE) cargo run --release --quiet --example sharded -- $(ARGS)
 
 bench: ## Measure DQ against what people use instead; writes bench/README.md (ARGS: see bench/)
 	@scripts/need cargo cc libclang redis-server taskset

@@ -3,8 +3,11 @@
 use crate::harness::client::Client;
 use crate::harness::cluster::{Cluster, Node, slot};
 use crate::harness::eventually::{DEADLINE, eventually};
-use crate::harness::migration::{carry_keys, close, move_slot, open, turn, ways};
+use crate::harness::migration::{
+    Way, begin_to_carry_slot, carry_keys, close, move_slot, open, state, turn, ways,
+};
 use crate::harness::queue::{Delivery, FUTURE, PAST, claim_one, push_many};
+use crate::harness::reply::Reply;
 use crate::harness::wire::encode;
 
 /// Sends a command and waits until the server has made its client wait.
@@ -106,6 +109,35 @@ fn who_waits_on_the_new_node_before_the_queue_is_there_is_served_when_it_comes()
     let reply = early.receive().expect("the client is served");
     assert_eq!(Delivery::of(&reply.items()[0]).id(), "j0");
     close(&cluster, source, target, slot);
+}
+
+#[test]
+fn a_job_that_becomes_due_while_its_slot_is_handed_over_is_delivered_by_the_new_node_alone() {
+    let test = "a_job_that_becomes_due_while_its_slot_is_handed_over_is_delivered_by_the_new_node_alone";
+    let cluster = Cluster::shared();
+    if !ways(&cluster, test).contains(&Way::Whole) {
+        return;
+    }
+    let _turn = turn();
+    let key = "{handed-over}";
+    let (source, target) = (cluster.owner(key), cluster.stranger(key));
+    let client = &mut source.connect();
+    // All has been sent to the new owner, and the old one may no longer write: what it delivered now would be
+    // delivered twice.
+    target.connect().done("DEBUG SLOTMIGRATION PREVENT-FAILOVER 1");
+    let mut waiting = wait_for(source, source.connect(), &format!("DQ.CLAIM {key} LEASE 100000000 BLOCK 0"));
+    let due = client.now() + 1000;
+    push_many(client, key, "j", 1, due);
+    let slot = slot(client, key);
+    begin_to_carry_slot(source, target, slot);
+    eventually("the source has stopped", DEADLINE, || state(source, slot) == "failover-granted");
+    eventually("the job has been due for a while", DEADLINE, || client.now() > due + 100);
+    assert_eq!(client.done(&format!("DQ.GET {key} j0")).field("attempts"), &Reply::Int(0));
+    target.connect().done("DEBUG SLOTMIGRATION PREVENT-FAILOVER 0");
+    let error = waiting.receive().expect("an answer").error();
+    assert!(error.starts_with("MOVED "), "{error}");
+    let delivery = claim_one(&mut target.connect(), &format!("{key} LEASE 100000000"));
+    assert_eq!((delivery.id().as_str(), delivery.attempt, delivery.due), ("j0", 1, due as i64));
 }
 
 #[test]

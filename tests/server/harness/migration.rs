@@ -83,15 +83,25 @@ pub fn close(cluster: &Cluster, source: &Node, target: &Node, slot: i64) {
 
 #[track_caller]
 fn carry_slot(source: &Node, target: &Node, slot: i64) {
-    let client = &mut source.connect();
-    client.done(&format!("CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {}", target.id));
-    let of_this_slot = format!("{slot}-{slot}");
-    eventually("the slot has been carried over", DEADLINE, || {
-        let all = client.done("CLUSTER GETSLOTMIGRATIONS");
-        // The newest comes first; it is this one.
-        let latest = all.items().iter().find(|one| *one.field("slot_ranges") == of_this_slot);
-        let latest = latest.unwrap_or_else(|| panic!("the migration of slot {slot} is not known: {all}"));
-        assert!(*latest.field("state") != *"failed", "{latest}");
-        *latest.field("state") == *"success"
-    });
+    begin_to_carry_slot(source, target, slot);
+    eventually("the slot has been carried over", DEADLINE, || state(source, slot) == "success");
+}
+
+/// Begins to move a slot as one piece.
+#[track_caller]
+pub fn begin_to_carry_slot(source: &Node, target: &Node, slot: i64) {
+    source.connect().done(&format!("CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {}", target.id));
+}
+
+/// How far the newest move of a slot as one piece has come.
+#[track_caller]
+pub fn state(source: &Node, slot: i64) -> String {
+    let all = source.connect().done("CLUSTER GETSLOTMIGRATIONS");
+    // The newest comes first.
+    let range = format!("{slot}-{slot}");
+    let latest = all.items().iter().find(|one| *one.field("slot_ranges") == range);
+    let latest = latest.unwrap_or_else(|| panic!("no move of slot {slot} is known: {all}"));
+    let state = latest.field("state").string();
+    assert_ne!(state, "failed", "{latest}");
+    state
 }
