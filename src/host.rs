@@ -15,6 +15,7 @@ mod entry;
 pub mod events;
 mod key;
 pub mod module_type;
+pub mod sorted_set;
 mod text;
 pub mod timer;
 

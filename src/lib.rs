@@ -17,6 +17,7 @@ mod key;
 mod options;
 mod propagate;
 mod reply;
+mod sorted_set;
 mod waiters;
 
 /// What the server is told of this module.

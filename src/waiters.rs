@@ -16,7 +16,8 @@ use crate::host::blocking::{self, block};
 use crate::host::command::Command;
 use crate::host::events::subscribe_to_keys;
 use crate::host::timer::{Alarm, Timer};
-use crate::host::{Context, Key, Name, Text};
+use crate::host::{Context, Key, Kind, Name, Text};
+use crate::sorted_set::{self, Unit};
 
 /// A timer is set no farther ahead than this, so that a step of the wall clock delays nobody for longer.
 const LOOK_AHEAD_MAX: Millis = Millis(60_000);
@@ -26,6 +27,10 @@ const RETRY: Millis = Millis(10);
 /// What a client waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Wants {
+    /// It takes jobs.
+    pub jobs: bool,
+    /// It takes members of sorted sets whose scores are of this unit.
+    pub members: Option<Unit>,
     /// It also takes what becomes due within this time.
     pub ahead: Millis,
     /// Serving it takes memory: it must wait while that is full.
@@ -125,7 +130,11 @@ fn now(context: &Context<'_>) -> UnixMs {
 
 /// Returns when `key` has something for `wants`; not after `now` if it has.
 fn available_at(key: &mut Key, wants: Wants, now: UnixMs) -> Option<UnixMs> {
-    key.queue()?.available_at(now, wants.ahead)
+    match (key.kind(), wants.members) {
+        (Kind::Queue, _) if wants.jobs => key.queue()?.available_at(now, wants.ahead),
+        (Kind::SortedSet, Some(unit)) => sorted_set::available_at(key, unit, wants.ahead, now),
+        _ => None,
+    }
 }
 
 impl Places {

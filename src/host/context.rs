@@ -94,7 +94,10 @@ impl<'a> Context<'a> {
     /// Begins the arguments of a command to be sent with `first`, such as a key. What the running command was given is
     /// passed on without a copy.
     #[must_use]
-    pub fn arguments(&self, first: Text) -> Arguments<'a> {
+    pub fn arguments<'b>(&self, first: Text) -> Arguments<'b>
+    where
+        'a: 'b,
+    {
         Arguments::new(first, self.words)
     }
 
@@ -124,6 +127,17 @@ impl<'a> Context<'a> {
     pub fn reply_integer(&self, integer: u64) {
         let integer = i64::try_from(integer).unwrap_or(i64::MAX);
         unsafe { api(raw::RedisModule_ReplyWithLongLong)(self.raw, integer) };
+    }
+
+    /// Replies with a number that need not be whole.
+    pub fn reply_double(&self, double: f64) {
+        unsafe { api(raw::RedisModule_ReplyWithDouble)(self.raw, double) };
+    }
+
+    /// Tells whether the client speaks RESP3.
+    #[must_use]
+    pub fn speaks_resp3(&self) -> bool {
+        self.flags() & raw::REDISMODULE_CTX_FLAGS_RESP3 != 0
     }
 
     /// Replies with null.
@@ -177,9 +191,20 @@ impl<'a> Context<'a> {
         unsafe { api(raw::RedisModule_SignalModifiedKey)(self.raw, key.0) };
     }
 
-    /// Runs a command of the server, and replicates it as the server does. The reply, if it is an error, is returned
-    /// as one.
-    pub fn call(&self, command: &CStr, arguments: &Arguments<'_>) -> Result<(), String> {
+    /// Fires the event of a sorted set from which members were removed.
+    pub fn notify_removal(&self, key: Text, deleted: bool) {
+        let notify = |kind: u32, event: &CStr| unsafe {
+            api(raw::RedisModule_NotifyKeyspaceEvent)(self.raw, kind as i32, event.as_ptr(), key.0);
+        };
+        notify(raw::REDISMODULE_NOTIFY_ZSET as u32, c"zrem");
+        if deleted {
+            notify(raw::REDISMODULE_NOTIFY_GENERIC as u32, c"del");
+        }
+    }
+
+    /// Runs a command of the server, and replicates it as the server does. Returns the reply if it is an integer, else 0;
+    /// an error is returned as one.
+    pub fn call(&self, command: &CStr, arguments: &Arguments<'_>) -> Result<i64, String> {
         let raw = arguments.raw();
         // SAFETY: the format says that a vector and its length follow; the reply is freed once.
         unsafe {
@@ -193,7 +218,7 @@ impl<'a> Context<'a> {
             if reply.is_null() {
                 return Err(format!("ERR the server refused to run {}", command.to_string_lossy()));
             }
-            let result = error_of(reply);
+            let result = error_of(reply).map(|()| api(raw::RedisModule_CallReplyInteger)(reply));
             api(raw::RedisModule_FreeCallReply)(reply);
             result
         }
