@@ -8,10 +8,12 @@ use crate::harness::reply::Reply;
 use std::collections::BTreeSet;
 
 /// Every command of the module, each with its keys in front: Q and, for a move, {Q}:list.
-const LINES: [&str; 20] = [
+const LINES: [&str; 22] = [
     "DQ.PUSH Q m",
+    "DQ.PUSH Q m ZSET DELAY 5 ENVELOPE",
     "DQ.MPUSH Q DELAY 0 a m",
     "DQ.CLAIM Q COUNT 2 LEASE 1000",
+    "DQ.CLAIM Q WITHSCORES SECONDS BLOCK 5",
     "DQ.ACK Q 1-a",
     "DQ.NACK Q 1-a",
     "DQ.EXTEND Q LEASE 1000 1-a",

@@ -4,9 +4,12 @@ use crate::harness::client::Client;
 use crate::harness::cluster::{Cluster, Node, slot};
 use crate::harness::digest::{digest, shown_jobs};
 use crate::harness::eventually::{DEADLINE, eventually};
-use crate::harness::migration::{Way, carry_keys, close, move_slot, open, turn, ways};
+use crate::harness::migration::{
+    Way, begin_to_carry_slot, carry_keys, close, move_slot, open, state, turn, ways,
+};
 use crate::harness::numbers::{counters, info, states};
 use crate::harness::queue::{FUTURE, PAST, RICH_IDS, claim, claim_one, fill_with_every_kind, push_many};
+use crate::harness::random::Random;
 use crate::harness::shift::{token, work_during};
 
 /// All that must be the same on both sides, with the policy and the pause.
@@ -158,4 +161,63 @@ fn asked_elsewhere(client: &mut Client, source: &Node, target: &Node, line: &str
     let port = target.server.port();
     assert!(error.starts_with("ASK ") && error.ends_with(&format!(":{port}")), "{line}: {error}");
     assert_ne!(source.server.port(), port);
+}
+
+#[test]
+fn a_queue_too_big_for_one_string_stays_where_it_is_unless_its_slot_moves_as_one_piece() {
+    let test = "a_queue_too_big_for_one_string_stays_where_it_is_unless_its_slot_moves_as_one_piece";
+    let cluster = Cluster::shared();
+    let key = "{big}";
+    let (source, target) = (cluster.owner(key), cluster.stranger(key));
+    let client = &mut source.connect();
+    let mut random = Random::seeded(1);
+    for _ in 0..30 {
+        client.call(&[b"DQ.PUSH".as_slice(), key.as_bytes(), &random.bytes(100_000)]);
+    }
+    let before = digest(client, key);
+    let limit = |size: &str| target.connect().done(&format!("CONFIG SET proto-max-bulk-len {size}"));
+    limit("1mb");
+    {
+        let _turn = turn();
+        let slot = slot(client, key);
+        open(source, target, slot);
+        let port = target.server.port();
+        let error = client.refused(&format!("MIGRATE 127.0.0.1 {port} {key} 0 60000"));
+        assert!(error.starts_with("ERR ") || error.starts_with("IOERR "), "{error}");
+        assert_eq!(digest(client, key), before);
+        for node in [source, target] {
+            node.connect().done(&format!("CLUSTER SETSLOT {slot} STABLE"));
+        }
+    }
+    if ways(&cluster, test).contains(&Way::Whole) {
+        move_slot(&cluster, key, target, Way::Whole);
+        assert_eq!(digest(&mut target.connect(), key), before);
+    }
+    limit("512mb");
+}
+
+#[test]
+fn a_slot_stays_whole_where_it_is_if_its_carrier_may_not_do_what_is_needed() {
+    let test = "a_slot_stays_whole_where_it_is_if_its_carrier_may_not_do_what_is_needed";
+    let cluster = Cluster::shared();
+    if !ways(&cluster, test).contains(&Way::Whole) {
+        return;
+    }
+    let _turn = turn();
+    let key = "{carried}";
+    let (source, target) = (cluster.owner(key), cluster.stranger(key));
+    let client = &mut source.connect();
+    fill_with_every_kind(client, key);
+    let (slot, before) = (slot(client, key), digest(client, key));
+    client.done("CONFIG SET primaryuser carrier primaryauth secret");
+    for (permission, outcome) in [("-dq.apply", "failed"), ("+dq.apply", "success")] {
+        let rules = format!("reset on >secret ~* +cluster|syncslots +select {permission}");
+        target.connect().done(&format!("ACL SETUSER carrier {rules}"));
+        begin_to_carry_slot(source, target, slot);
+        eventually("the migration has come to its end", DEADLINE, || state(source, slot) == outcome);
+        let owner = if outcome == "success" { target } else { source };
+        assert_eq!(digest(&mut owner.connect(), key), before, "{permission}");
+    }
+    // An empty string stands for none.
+    client.call(&["CONFIG", "SET", "primaryuser", "", "primaryauth", ""]);
 }

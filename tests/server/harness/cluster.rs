@@ -7,6 +7,7 @@ use crate::harness::client::Client;
 use crate::harness::eventually::{DEADLINE, eventually, eventually_some};
 use crate::harness::replica::wait_in_step;
 use crate::harness::server::{Server, Setup};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 const MASTERS: usize = 3;
@@ -61,13 +62,15 @@ impl Node {
 /// Six nodes that own all slots between them.
 pub struct Cluster {
     nodes: Vec<Node>,
+    waiting_for_news: AtomicUsize,
 }
 
 impl Cluster {
     /// A cluster of its own, for a test that changes the nodes' parts.
     #[track_caller]
     pub fn start() -> Cluster {
-        let cluster = Cluster { nodes: (0..2 * MASTERS).map(|_| Node::start()).collect() };
+        let nodes = (0..2 * MASTERS).map(|_| Node::start()).collect();
+        let cluster = Cluster { nodes, waiting_for_news: AtomicUsize::new(0) };
         cluster.deal_slots();
         cluster.introduce();
         cluster.set_replicas();
@@ -145,9 +148,12 @@ impl Cluster {
                 node.connect().done(&format!("CONFIG SET cluster-node-timeout {milliseconds}"));
             }
         };
+        self.waiting_for_news.fetch_add(1, Ordering::SeqCst);
         set_timeout(1_000);
         eventually(what, DEADLINE, condition);
-        set_timeout(30_000);
+        if self.waiting_for_news.fetch_sub(1, Ordering::SeqCst) == 1 {
+            set_timeout(30_000);
+        }
     }
 
     /// Makes the replica of the key's owner its owner, in agreement with the old one.

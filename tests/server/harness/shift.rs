@@ -1,4 +1,4 @@
-//! Producers and waiting consumers at work on one queue of a cluster while something happens to it, and their ledger.
+//! Producers, waiting consumers and a mover at work on one queue of a cluster while something happens to it, and their ledger.
 //!
 //! Leases are far longer than a test, so that any second delivery of a job that was not given back is a fault.
 
@@ -56,6 +56,10 @@ pub struct Ledger {
     acked: Vec<String>,
     /// Receipts of running leases that were not taken.
     refused: Vec<String>,
+    /// Messages that were pushed beside, to be moved into a list.
+    sent: Vec<String>,
+    /// What stands in that list at the end.
+    arrived: Vec<String>,
 }
 
 /// Lets workers work on `key` during `event` and until the queue has no due job left.
@@ -70,11 +74,12 @@ pub fn work_during(cluster: &Cluster, key: &str, event: impl FnOnce(&Progress)) 
             .collect();
         let consumers: Vec<_> =
             (0..CONSUMERS).map(|_| scope.spawn(move || consume(cluster, key, at_work))).collect();
+        let carrier = scope.spawn(move || carry(cluster, key, at_work));
         // Also when the event fails the test: workers that nobody stops would hold it up for ever.
         let end = End(&progress);
         event(&progress);
         drop(end);
-        let parts = producers.into_iter().chain(consumers);
+        let parts = producers.into_iter().chain(consumers).chain([carrier]);
         parts.map(|part| part.join().expect("a worker failed")).fold(Ledger::default(), Ledger::with)
     })
 }
@@ -147,6 +152,30 @@ fn finish(client: &mut Routed, key: &str, delivery: &Delivery, ledger: &mut Ledg
     }
 }
 
+/// Pushes into a queue beside the key, and moves what is due into a list, in turns.
+fn carry(cluster: &Cluster, key: &str, progress: &Progress) -> Ledger {
+    let (mut client, mut ledger) = (Routed::new(cluster), Ledger::default());
+    let (queue, list) = (beside(key, "sent"), beside(key, "arrived"));
+    while !progress.is_over() {
+        let message = format!("m{}", ledger.sent.len());
+        client.done(&format!("DQ.PUSH {queue} {message}"));
+        ledger.sent.push(message);
+        if ledger.sent.len().is_multiple_of(3) {
+            client.done(&format!("DQ.MOVE {queue} {list}"));
+        }
+    }
+    client.done(&format!("DQ.MOVE {queue} {list}"));
+    let arrived = client.done(&format!("LRANGE {list} 0 -1"));
+    ledger.arrived = arrived.items().iter().map(Reply::string).collect();
+    ledger
+}
+
+/// Another key of the same slot.
+fn beside(key: &str, name: &str) -> String {
+    let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}')).map_or(key, |(tag, _)| tag);
+    format!("{{{tag}}}:{name}")
+}
+
 impl Ledger {
     /// How many jobs went through the queue.
     pub fn jobs(&self) -> usize {
@@ -166,6 +195,7 @@ impl Ledger {
             assert_eq!(attempts, (1..=times as i64).collect::<BTreeSet<_>>(), "the deliveries of {id}");
         }
         self.assert_tokens_are_unique();
+        assert_eq!(self.arrived, self.sent, "moved into the list");
     }
 
     fn attempts(&self) -> BTreeMap<String, BTreeSet<i64>> {
@@ -189,6 +219,8 @@ impl Ledger {
         self.nacked.extend(other.nacked);
         self.acked.extend(other.acked);
         self.refused.extend(other.refused);
+        self.sent.extend(other.sent);
+        self.arrived.extend(other.arrived);
         self
     }
 }
