@@ -8,17 +8,21 @@
 mod alloc;
 mod arguments;
 pub mod command;
+mod config;
 mod context;
 mod description;
 mod entry;
 mod key;
 pub mod module_type;
+mod section;
 mod text;
 
 pub use arguments::Arguments;
+pub use config::{Setting, Unit};
 pub use context::Context;
 pub use entry::Module;
 pub use key::{Key, Kind};
+pub use section::Section;
 pub use text::Text;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -12,12 +12,20 @@ mod datatype;
 mod destination;
 mod error;
 mod host;
+mod info;
 mod json;
 mod key;
+mod notify;
 mod options;
 mod propagate;
 mod reply;
 
 /// What the server is told of this module.
-const MODULE: host::Module =
-    host::Module { name: c"dq", version: 100, commands: &command::TABLE, configure: config::configure };
+static MODULE: host::Module = host::Module {
+    name: c"dq",
+    version: 100,
+    commands: &command::TABLE,
+    settings: &config::SETTINGS,
+    configure: config::configure,
+    info: info::fill,
+};

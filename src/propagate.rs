@@ -1,8 +1,10 @@
-//! Tells replicas, the AOF, watchers and caching clients what a command did to a queue.
+//! Tells everyone who must know what a command did to a queue: replicas, the AOF, watchers, caching clients,
+//! subscribers of keyspace events, and `INFO`.
 
-use dq_engine::effect::{Effects, VERSION, Words};
+use dq_engine::effect::{Effect, Effects, VERSION, Words};
 
 use crate::host::{Context, Text};
+use crate::{info, notify};
 
 /// Sends `effects` as one `DQ.APPLY`. Does nothing, so that nothing counts as changed, if there are none.
 pub fn effects(context: &Context<'_>, key: Text, effects: &Effects<'_>) {
@@ -16,4 +18,16 @@ pub fn effects(context: &Context<'_>, key: Text, effects: &Effects<'_>) {
     }
     context.replicate(c"DQ.APPLY", &arguments);
     context.signal_modified(key);
+    info::count(&effects.0);
+    notify::fire(context, key, &effects.0);
+}
+
+/// Sends the running `DQ.APPLY`, which did `effects`, on as it came.
+pub fn applied(context: &Context<'_>, key: Text, effects: &[Effect<'_>]) {
+    context.replicate_verbatim();
+    context.signal_modified(key);
+    if !context.is_loading() {
+        info::count(effects);
+    }
+    notify::fire(context, key, effects);
 }

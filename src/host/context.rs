@@ -101,6 +101,25 @@ impl<'a> Context<'a> {
         unsafe { api(raw::RedisModule_SignalModifiedKey)(self.raw, key.0) };
     }
 
+    /// Fires a keyspace event on `key`: of the class of modules' events (`d`) where the server has that, else of the
+    /// generic ones (`g`). Costs next to nothing if nobody listens.
+    pub fn notify(&self, event: &CStr, key: Text) {
+        let known =
+            unsafe { raw::RedisModule_GetKeyspaceNotificationFlagsAll }.map_or(0, |all| unsafe { all() });
+        let class = match known & raw::REDISMODULE_NOTIFY_MODULE {
+            0 => raw::REDISMODULE_NOTIFY_GENERIC,
+            class => class,
+        };
+        unsafe { api(raw::RedisModule_NotifyKeyspaceEvent)(self.raw, class, event.as_ptr(), key.0) };
+    }
+
+    /// Tells whether the server is reading its files.
+    #[must_use]
+    pub fn is_loading(&self) -> bool {
+        let flags = unsafe { api(raw::RedisModule_GetContextFlags)(self.raw) };
+        flags & raw::REDISMODULE_CTX_FLAGS_LOADING as i32 != 0
+    }
+
     /// Runs a command of the server, and replicates it as the server does. The reply, if it is an error, is returned
     /// as one.
     pub fn call(&self, command: &CStr, arguments: &Arguments<'_>) -> Result<(), String> {

@@ -5,9 +5,11 @@ use std::ffi::c_int;
 use redis_module::raw;
 
 use super::command::Entry;
+use super::config::Setting;
 use super::context::Context;
+use super::section::{self, Section};
 use super::text::Text;
-use super::{api, guard, module_type};
+use super::{api, config, guard, module_type};
 use crate::{MODULE, clock};
 
 /// What the server is told of the module.
@@ -18,8 +20,12 @@ pub struct Module {
     pub version: c_int,
     /// Its commands.
     pub commands: &'static [Entry],
+    /// What can be set.
+    pub settings: &'static [&'static Setting],
     /// Reads the arguments of the `loadmodule` line; an error keeps the module from being loaded.
     pub configure: fn(&[&[u8]]) -> Result<(), String>,
+    /// Fills the module's section of `INFO`.
+    pub info: fn(&Section),
 }
 
 /// A file or replica stream that is damaged is refused instead of ending the server.
@@ -78,7 +84,10 @@ fn load(raw_context: *mut raw::RedisModuleCtx, words: &[Text]) -> bool {
     unsafe {
         api(raw::RedisModule_SubscribeToServerEvent)(raw_context, ROLE_CHANGED, Some(role_changed));
     }
-    module_type::register(raw_context) && MODULE.commands.iter().all(|entry| entry.register(raw_context))
+    module_type::register(raw_context)
+        && MODULE.commands.iter().all(|entry| entry.register(raw_context))
+        && section::register(raw_context)
+        && config::register(raw_context, MODULE.settings)
 }
 
 fn set_options(context: *mut raw::RedisModuleCtx) {

@@ -32,6 +32,7 @@ mod misled_operator;
 mod misplaced_key;
 mod misread_options;
 mod misread_settings;
+mod missed_events;
 mod open_doors;
 mod overruled_options;
 mod restless_dead;
