@@ -101,15 +101,9 @@ impl<'a> Context<'a> {
         unsafe { api(raw::RedisModule_SignalModifiedKey)(self.raw, key.0) };
     }
 
-    /// Fires a keyspace event on `key`: of the class of modules' events (`d`) where the server has that, else of the
-    /// generic ones (`g`). Costs next to nothing if nobody listens.
+    /// Fires a keyspace event on `key`, of the class of modules' events (`d`). Costs next to nothing if nobody listens.
     pub fn notify(&self, event: &CStr, key: Text) {
-        let known =
-            unsafe { raw::RedisModule_GetKeyspaceNotificationFlagsAll }.map_or(0, |all| unsafe { all() });
-        let class = match known & raw::REDISMODULE_NOTIFY_MODULE {
-            0 => raw::REDISMODULE_NOTIFY_GENERIC,
-            class => class,
-        };
+        let class = raw::REDISMODULE_NOTIFY_MODULE;
         unsafe { api(raw::RedisModule_NotifyKeyspaceEvent)(self.raw, class, event.as_ptr(), key.0) };
     }
 
