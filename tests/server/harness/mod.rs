@@ -10,6 +10,7 @@ pub mod digest;
 pub mod dump;
 pub mod eventually;
 pub mod faked_clock;
+pub mod listener;
 pub mod migration;
 pub mod numbers;
 pub mod queue;
