@@ -43,7 +43,7 @@ fn a_waiting_client_is_sent_to_the_node_to_which_its_slot_has_moved() {
         for (kind, due) in [("missing", None), ("far", Some(FUTURE))] {
             let key = format!("{{waiting-{way:?}-{kind}}}");
             let (source, target) = (cluster.owner(&key), cluster.stranger(&key));
-            for due in due {
+            if let Some(due) = due {
                 push_many(&mut source.connect(), &key, "j", 1, due);
             }
             let waiting = lines(&key).map(|line| wait_for(source, source.connect(), &line));

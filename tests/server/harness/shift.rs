@@ -1,4 +1,5 @@
-//! Producers, waiting consumers and a mover at work on one queue of a cluster while something happens to it, and their ledger.
+//! Producers, waiting consumers and a mover at work on one queue of a cluster while something happens to it, and their
+//! ledger.
 //!
 //! Leases are far longer than a test, so that any second delivery of a job that was not given back is a fault.
 
@@ -13,7 +14,7 @@ use std::thread;
 
 const PRODUCERS: usize = 2;
 const CONSUMERS: usize = 3;
-/// Every so many-eth delivery is given back at first.
+/// When a consumer has acknowledged so many, it gives the next job back, unless that came back already.
 const NACKED: usize = 7;
 
 /// How far the work has come, for the one who waits for it.
