@@ -28,3 +28,24 @@ impl Shards {
 fn fnv1a(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Shards, fnv1a};
+
+    #[test]
+    fn the_hash_is_the_one_that_others_compute_under_that_name() {
+        // The offset basis itself, and two of the published test values.
+        for (text, hash) in [("", 0x811c_9dc5), ("a", 0xe40c_292c), ("foobar", 0xbf9c_f968)] {
+            assert_eq!(fnv1a(text.as_bytes()), hash, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_shard_gets_jobs_and_an_id_always_the_same_one() {
+        let shards = Shards::new("orders", 16);
+        let keys: Vec<&str> = (0..1000).map(|number| shards.key_of(&format!("order-{number}"))).collect();
+        assert!(shards.keys().iter().all(|key| keys.contains(&key.as_str())));
+        assert_eq!(keys[7], shards.key_of("order-7"));
+    }
+}
