@@ -3,18 +3,21 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build run test test-engine demo bench servers lint help
+.PHONY: build run test test-engine test-package test-stack test-clients demo bench servers lint package install uninstall help
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 RELEASE_MODULE := $(TARGET)/release/libdq.so
 DEBUG_MODULE := $(TARGET)/debug/libdq.so
+PACKAGE := $(TARGET)/package
+CLIENT_FOLDER := $(TARGET)/clients
 
 # What can be set on the command line.
 PORT := 6379
 DATA := data
 SERVERS := default
+CLIENTS := redis-py ioredis node-redis redis-rs
 ARGS :=
 
 build: ## Build the release module, target/release/libdq.so; plain `make` does this
@@ -59,6 +62,24 @@ lint: ## Check the format and the lints
 	@scripts/need cargo cc libclang
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+
+package: ## Build target/package: the module stripped, and a RAMP zip of it
+	@scripts/need cargo cc libclang redis-server venv strip
+	cargo build --release
+	scripts/package $(RELEASE_MODULE) $(PACKAGE)
+
+test-package: package ## Test what `make package` and `make install` make
+	@scripts/need objdump
+	DQ_PACKAGE=$(PACKAGE) cargo test --test package -- --include-ignored
+
+# As root, who may have no Rust, it installs what `make` has built.
+install: ## Install the module for an ordinary redis-server (PREFIX=/usr, DESTDIR=, MODULE_DIR, CONF_DIR=/etc/redis)
+	@scripts/need strip
+	@if command -v cargo >/dev/null; then cargo build --release; else test -f $(RELEASE_MODULE); fi
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" MODULE_DIR="$(MODULE_DIR)" CONF_DIR="$(CONF_DIR)" scripts/install $(RELEASE_MODULE)
+
+uninstall: ## Remove what `make install` with the same variables has installed
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" MODULE_DIR="$(MODULE_DIR)" CONF_DIR="$(CONF_DIR)" scripts/install --remove
 
 help: ## Print this
 	@echo "DQ, a delay-queue module for Redis and Valkey. Make's targets:"
