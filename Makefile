@@ -72,6 +72,12 @@ test-package: package ## Test what `make package` and `make install` make
 	@scripts/need objdump
 	DQ_PACKAGE=$(PACKAGE) cargo test --test package -- --include-ignored
 
+test-stack: ## Test DQ inside Redis Stack, beside its modules; fetches it into .servers
+	@scripts/need cargo cc libclang redis-server pip
+	scripts/fetch-servers redis-stack-7.2.4 redis-stack-7.4.1
+	cargo build
+	DQ_MODULE=$(DEBUG_MODULE) cargo test --test stack -- --include-ignored
+
 # As root, who may have no Rust, it installs what `make` has built.
 install: ## Install the module for an ordinary redis-server (PREFIX=/usr, DESTDIR=, MODULE_DIR, CONF_DIR=/etc/redis)
 	@scripts/need strip

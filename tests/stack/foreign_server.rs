@@ -49,7 +49,8 @@ impl ForeignServer {
         let log = self.open_log();
         let errors = log.try_clone().expect("the log can be written");
         command
-            .args(["--daemonize", "no", "--supervised", "no", "--port", "0", "--logfile", ""])
+            .args(["--daemonize", "no", "--supervised", "no", "--port", "0"])
+            .args(["--logfile".as_ref(), self.log_path().as_os_str()])
             .args(["--dir".as_ref(), self.directory.as_os_str()])
             .args(["--unixsocket".as_ref(), socket_in(&self.directory).as_os_str()])
             .args(["--pidfile".as_ref(), self.directory.join("pid").as_os_str()])
