@@ -7,19 +7,22 @@
 
 mod alloc;
 mod arguments;
+pub mod blocking;
 pub mod command;
 mod context;
 mod description;
 mod entry;
+pub mod events;
 mod key;
 pub mod module_type;
 mod text;
+pub mod timer;
 
 pub use arguments::Arguments;
 pub use context::Context;
 pub use entry::Module;
 pub use key::{Key, Kind};
-pub use text::Text;
+pub use text::{Name, Text};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

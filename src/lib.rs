@@ -17,7 +17,16 @@ mod key;
 mod options;
 mod propagate;
 mod reply;
+mod waiters;
 
 /// What the server is told of this module.
-const MODULE: host::Module =
-    host::Module { name: c"dq", version: 100, commands: &command::TABLE, configure: config::configure };
+const MODULE: host::Module = host::Module {
+    name: c"dq",
+    version: 100,
+    commands: &command::TABLE,
+    configure: config::configure,
+    // A server that was promoted draws its own salt, so that its tokens differ from those of the master it replaces.
+    role_changed: clock::draw_salt,
+    data_changed: waiters::all_changed,
+    key_changed: waiters::changed,
+};

@@ -26,6 +26,8 @@ pub const STATE: Argument = Argument::of(
 );
 /// `[COUNT n]`
 pub const COUNT: Argument = Argument::after(c"COUNT", c"count", ArgumentKind::Integer).optional();
+/// `[BLOCK ms]`
+pub const BLOCK: Argument = Argument::after(c"BLOCK", c"milliseconds", ArgumentKind::Integer).optional();
 /// `[PRIORITY n]`
 pub const PRIORITY: Argument = Argument::after(c"PRIORITY", c"priority", ArgumentKind::Integer).optional();
 /// `[TTL ms]`

@@ -1,8 +1,9 @@
-//! Tells replicas, the AOF, watchers and caching clients what a command did to a queue.
+//! Tells replicas, the AOF, watchers, caching clients and those who wait what a command did to a queue.
 
 use dq_engine::effect::{Effects, VERSION, Words};
 
 use crate::host::{Context, Text};
+use crate::waiters;
 
 /// Sends `effects` as one `DQ.APPLY`. Does nothing, so that nothing counts as changed, if there are none.
 pub fn effects(context: &Context<'_>, key: Text, effects: &Effects<'_>) {
@@ -15,5 +16,16 @@ pub fn effects(context: &Context<'_>, key: Text, effects: &Effects<'_>) {
         effect.write(&mut arguments);
     }
     context.replicate(c"DQ.APPLY", &arguments);
+    tell(context, key);
+}
+
+/// Sends the running command, which changed the queue, as it came.
+pub fn verbatim(context: &Context<'_>, key: Text) {
+    context.replicate_verbatim();
+    tell(context, key);
+}
+
+fn tell(context: &Context<'_>, key: Text) {
     context.signal_modified(key);
+    waiters::changed(context, key);
 }

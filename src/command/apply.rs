@@ -14,6 +14,7 @@ use crate::host::command::{Access, Argument, ArgumentKind, Command, KeyUse, Spec
 use crate::host::{Context, Key, Text};
 use crate::key;
 use crate::options::KEY;
+use crate::propagate;
 
 pub struct Apply;
 
@@ -56,8 +57,7 @@ impl Command for Apply {
                 Key::open_to_create(context, name).create(queue);
             }
         }
-        context.replicate_verbatim();
-        context.signal_modified(name);
+        propagate::verbatim(context, name);
         context.reply_ok();
         Ok(())
     }

@@ -1,9 +1,10 @@
-//! `DQ.MOVE source destination [RPUSH | LPUSH | XADD [MAXLEN n] | ZADD | PUSH] [COUNT n] [AHEAD ms] [JSON]`
+//! `DQ.MOVE source destination [RPUSH | LPUSH | XADD [MAXLEN n] | ZADD | PUSH] [COUNT n] [AHEAD ms] [JSON]
+//! [BLOCK ms]`
 
 use dq_engine::effect::Effects;
 use dq_engine::lane::Horizon;
 use dq_engine::queue::{Limit, Queue};
-use dq_engine::time::Millis;
+use dq_engine::time::{Millis, UnixMs};
 
 use crate::args::Args;
 use crate::clock;
@@ -13,8 +14,9 @@ use crate::error::Error;
 use crate::host::command::{Access, Argument, ArgumentKind, Command, KeyUse, Spec};
 use crate::host::{Context, Text};
 use crate::key;
-use crate::options::{COUNT, KEY};
+use crate::options::{BLOCK, COUNT, KEY};
 use crate::propagate;
+use crate::waiters::{self, Wants};
 
 /// How many jobs are moved when the command does not say.
 const COUNT_DEFAULT: usize = 100;
@@ -26,6 +28,7 @@ struct Request {
     destination: Destination,
     count: usize,
     ahead: Millis,
+    block: Option<Millis>,
 }
 
 impl Command for Move {
@@ -34,7 +37,7 @@ impl Command for Move {
         summary: c"Moves due jobs into a list, stream, sorted set or other queue, in one atomic step.",
         complexity: c"O(M*log(N)) with M being the number of jobs moved and N the number in the queue.",
         arity: -3,
-        flags: c"write deny-oom",
+        flags: c"write deny-oom blocking",
         access: Access::Ordinary,
         tips: c"nondeterministic_output",
         keys: &[KeyUse::AccessDelete, KeyUse::Insert],
@@ -63,6 +66,7 @@ impl Command for Move {
             COUNT,
             Argument::after(c"AHEAD", c"ahead", ArgumentKind::Integer).optional(),
             Argument::word(c"json", c"JSON").optional(),
+            BLOCK,
         ],
     };
 
@@ -70,8 +74,17 @@ impl Command for Move {
         let request = parse(words)?;
         let mut key = key::job_queue(context, request.source)?;
         request.destination.check_type(context)?;
+        let now = clock::now(context).now;
+        if let Some(limit) = request.block
+            && !key.queue().is_some_and(|queue| queue.has_available(now, request.ahead))
+        {
+            drop(key);
+            let wants = Wants { ahead: request.ahead, grows: true };
+            waiters::wait::<Self>(context, request.source, wants, limit);
+            return Ok(());
+        }
         let moved = match key.queue() {
-            Some(queue) => move_due(context, &request, queue)?,
+            Some(queue) => move_due(context, &request, queue, now)?,
             None => 0,
         };
         context.reply_integer(moved as u64);
@@ -80,8 +93,12 @@ impl Command for Move {
 }
 
 /// Moves what is due; returns how many jobs arrived. The destination is written first: what it did not take stays.
-fn move_due(context: &Context<'_>, request: &Request, queue: &mut Queue) -> Result<usize, Error> {
-    let now = clock::now(context).now;
+fn move_due(
+    context: &Context<'_>,
+    request: &Request,
+    queue: &mut Queue,
+    now: UnixMs,
+) -> Result<usize, Error> {
     let ahead = now.plus(request.ahead);
     let limit = Limit { count: request.count, bytes: config::max_reply_bytes() };
     let picked = queue.pick(Horizon { now, waiting: ahead }, limit);
@@ -104,7 +121,8 @@ fn move_due(context: &Context<'_>, request: &Request, queue: &mut Queue) -> Resu
 fn parse(words: &[Text]) -> Result<Request, Error> {
     let mut args = Args::new(words);
     let (source, destination) = (args.next("source")?, args.next("destination")?);
-    let (mut verb, mut most, mut count, mut ahead, mut json) = (None, None, None, None, false);
+    let (mut verb, mut most, mut count, mut ahead, mut block, mut json) =
+        (None, None, None, None, None, false);
     while let Some(word) = args.peek() {
         if let Some(known) = Verb::named(word.as_bytes()) {
             args.value(&mut verb, |_| Ok(known))?;
@@ -114,6 +132,7 @@ fn parse(words: &[Text]) -> Result<Request, Error> {
             b"MAXLEN" => args.value(&mut most, |args| args.number("MAXLEN", 1, i64::MAX as u64))?,
             b"COUNT" => args.value(&mut count, Args::count)?,
             b"AHEAD" => args.value(&mut ahead, |args| args.duration("AHEAD"))?,
+            b"BLOCK" => args.value(&mut block, |args| args.duration("BLOCK"))?,
             b"JSON" => args.flag(&mut json)?,
             _ => return Err(args.syntax_error()),
         }
@@ -127,7 +146,7 @@ fn parse(words: &[Text]) -> Result<Request, Error> {
     check_words(verb, most, count, json)?;
     let form = if json { Form::Json } else { Form::Message };
     let destination = Destination { key: destination, verb, form, most };
-    Ok(Request { source, destination, count, ahead: ahead.unwrap_or(Millis::ZERO) })
+    Ok(Request { source, destination, count, ahead: ahead.unwrap_or(Millis::ZERO), block })
 }
 
 /// Refuses words that do not go with the verb.

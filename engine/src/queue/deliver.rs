@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Queue;
-use crate::effect::{Cause, Effect, Effects, Ids};
+use crate::effect::{Cause, Effect, Effects, FOREVER, Ids};
 use crate::id::IdRef;
 use crate::job::{Job, Reason, State, Token, View};
 use crate::lane::Horizon;
@@ -78,10 +78,22 @@ impl Queue {
         picked
     }
 
-    /// Tells whether a claim would be given anything. O(log n).
+    /// Returns when [`Queue::pick`], with a horizon that looks `ahead`, first finds something if nothing changes: a time
+    /// that is not after `now` if it does at once, `None` if it never will. O(log n) a priority in use.
     #[must_use]
-    pub fn is_due(&self, now: UnixMs) -> bool {
-        !self.is_paused(now) && self.orders.first_due(Horizon::at(now)).is_some()
+    pub fn available_at(&self, now: UnixMs, ahead: Millis) -> Option<UnixMs> {
+        let available = self.orders.available_at(now, ahead)?;
+        match self.paused_until.filter(|&until| now < until) {
+            Some(FOREVER) => None,
+            Some(until) => Some(available.max(until)),
+            None => Some(available),
+        }
+    }
+
+    /// Tells whether [`Queue::pick`], with a horizon that looks `ahead`, finds something. As [`Queue::available_at`].
+    #[must_use]
+    pub fn has_available(&self, now: UnixMs, ahead: Millis) -> bool {
+        self.available_at(now, ahead).is_some_and(|at| at <= now)
     }
 
     /// Claims what is due: hands each job to `to`, then leases it or takes it out. O(log n) a job.
