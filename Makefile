@@ -78,6 +78,13 @@ test-stack: ## Test DQ inside Redis Stack, beside its modules; fetches it into .
 	cargo build
 	DQ_MODULE=$(DEBUG_MODULE) cargo test --test stack -- --include-ignored
 
+test-clients: ## Run each example in examples/clients against a server, under RESP2 and RESP3 (CLIENTS=all: go-redis too)
+	@scripts/need cargo cc libclang redis-server
+	cargo build
+	scripts/fetch-clients $(CLIENT_FOLDER) $(CLIENTS)
+	DQ_MODULE=$(DEBUG_MODULE) DQ_CLIENTS=$(CLIENT_FOLDER) cargo test --test clients -- --include-ignored --test-threads 8 \
+		$(if $(filter all,$(CLIENTS)),,$(subst -,_,$(CLIENTS)))
+
 # As root, who may have no Rust, it installs what `make` has built.
 install: ## Install the module for an ordinary redis-server (PREFIX=/usr, DESTDIR=, MODULE_DIR, CONF_DIR=/etc/redis)
 	@scripts/need strip
