@@ -191,57 +191,57 @@ fn take_over_and_stop_while_waiting(example: &Example, server: &Server) {
     }
 }
 
-#[test]
 #[ignore = "make test-clients fetches the library"]
+#[test]
 fn redis_py_works_under_resp2() {
     work_through("redis-py", 2);
 }
 
-#[test]
 #[ignore = "make test-clients fetches the library"]
+#[test]
 fn redis_py_works_under_resp3() {
     work_through("redis-py", 3);
 }
 
-#[test]
 #[ignore = "make test-clients fetches the library"]
+#[test]
 fn ioredis_works_under_resp2() {
     work_through("ioredis", 2);
 }
 
-#[test]
 #[ignore = "make test-clients fetches the library"]
+#[test]
 fn ioredis_works_under_resp3() {
     work_through("ioredis", 3);
 }
 
-#[test]
 #[ignore = "make test-clients fetches the library"]
+#[test]
 fn node_redis_works_under_resp2() {
     work_through("node-redis", 2);
 }
 
-#[test]
 #[ignore = "make test-clients fetches the library"]
+#[test]
 fn node_redis_works_under_resp3() {
     work_through("node-redis", 3);
 }
 
-#[test]
 #[ignore = "make test-clients fetches the library"]
+#[test]
 fn redis_rs_works_under_resp2() {
     work_through("redis-rs", 2);
 }
 
-#[test]
 #[ignore = "make test-clients fetches the library"]
+#[test]
 fn redis_rs_works_under_resp3() {
     work_through("redis-rs", 3);
 }
 
 /// The version that Debian has speaks nothing newer.
-#[test]
 #[ignore = "make test-clients fetches the library"]
+#[test]
 fn go_redis_works_under_resp2() {
     work_through("go-redis", 2);
 }

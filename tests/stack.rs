@@ -118,8 +118,8 @@ fn assert_scripts_and_moves_carry_documents(client: &mut Client) {
     assert_eq!(client.ask("JSON.GET moved $.msg.to").string(), r#"["bob"]"#);
 }
 
-#[test]
 #[ignore = "make test-stack fetches Redis Stack"]
+#[test]
 fn a_loadmodule_line_brings_it_beside_the_stacks_modules() {
     for stack in stacks() {
         let folder = harness::server::fresh_directory();
@@ -145,8 +145,8 @@ fn a_loadmodule_line_brings_it_beside_the_stacks_modules() {
     }
 }
 
-#[test]
 #[ignore = "make test-stack fetches Redis Stack"]
+#[test]
 fn redis_args_bring_it_through_the_stacks_own_start_script() {
     for stack in stacks() {
         let mut server = ForeignServer::start(start_script(&stack));
@@ -159,8 +159,8 @@ fn redis_args_bring_it_through_the_stacks_own_start_script() {
     }
 }
 
-#[test]
 #[ignore = "make test-stack fetches Redis Stack"]
+#[test]
 fn the_page_shows_what_happens() {
     let page = Page::read(PAGE).expect("docs/redis-stack.md is there");
     for stack in stacks() {

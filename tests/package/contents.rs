@@ -109,8 +109,8 @@ fn listed(client: &mut Client) -> Reply {
     module.clone()
 }
 
-#[test]
 #[ignore = "make test-package builds what it reads"]
+#[test]
 fn the_package_says_of_each_command_what_the_server_says() {
     let package = Package::unpack();
     let server = package.setup(&[]).start();
@@ -126,8 +126,8 @@ fn the_package_says_of_each_command_what_the_server_says() {
     assert_eq!(packed["DQ.RESCHEDULE"].0, [5, 1, 1, 1]);
 }
 
-#[test]
 #[ignore = "make test-package builds what it reads"]
+#[test]
 fn name_and_version_are_those_of_the_module() {
     let package = Package::unpack();
     let server = package.setup(&[]).start();
@@ -145,8 +145,8 @@ fn name_and_version_are_those_of_the_module() {
     assert_eq!(package.text("sha256"), sum.split(' ').next().unwrap());
 }
 
-#[test]
 #[ignore = "make test-package builds what it reads"]
+#[test]
 fn the_packed_file_is_executable_stripped_and_works() {
     let package = Package::unpack();
     let mode = fs::metadata(package.module()).unwrap().permissions().mode();
@@ -163,8 +163,8 @@ fn the_packed_file_is_executable_stripped_and_works() {
     assert_eq!(client.ask("DQ.LEN q"), "0");
 }
 
-#[test]
 #[ignore = "make test-package builds what it reads"]
+#[test]
 fn ramp_itself_unpacks_the_package() {
     let folder = fresh_directory();
     let ramp = package_folder().join("ramp/bin/ramp");
@@ -177,8 +177,8 @@ fn ramp_itself_unpacks_the_package() {
 }
 
 /// The module as a running server keeps it must not depend on the file that was there at its start.
-#[test]
 #[ignore = "make test-package builds what it reads"]
+#[test]
 fn a_server_goes_on_when_its_file_is_replaced_by_a_new_one() {
     let package = Package::unpack();
     let server: Server = package.setup(&[]).start();

@@ -61,8 +61,8 @@ impl Drop for Machine {
     }
 }
 
-#[test]
 #[ignore = "make test-package builds what it reads"]
+#[test]
 fn debians_configuration_with_the_include_line_starts_with_the_module() {
     let machine = Machine::new();
     let said = machine.install();
@@ -85,8 +85,8 @@ fn debians_configuration_with_the_include_line_starts_with_the_module() {
     assert_eq!(client.ask("CONFIG GET maxclients").items()[1].string(), "10000", "Debian's settings hold");
 }
 
-#[test]
 #[ignore = "make test-package builds what it reads"]
+#[test]
 fn a_staged_installation_names_the_final_place() {
     let machine = Machine::new();
     output(machine.script(&package_folder().join("libdq.so")).env("DESTDIR", &machine.root));
@@ -99,8 +99,8 @@ fn a_staged_installation_names_the_final_place() {
     assert!(!machine.module().exists() && !machine.conf().exists());
 }
 
-#[test]
 #[ignore = "make test-package builds what it reads"]
+#[test]
 fn an_operators_settings_outlive_an_upgrade_and_a_removal() {
     let machine = Machine::new();
     machine.install();

@@ -16,8 +16,8 @@ fn numbers(version: &str) -> Vec<u32> {
     version.split('.').map(|part| part.parse().expect("a version is numbers")).collect()
 }
 
-#[test]
 #[ignore = "make test-package builds what it reads"]
+#[test]
 fn it_needs_no_newer_glibc_than_the_documentation_says() {
     let module = package_folder().join("libdq.so");
     let symbols = output(Command::new("objdump").arg("-T").arg(module));
@@ -30,8 +30,8 @@ fn it_needs_no_newer_glibc_than_the_documentation_says() {
 }
 
 /// The compiler was told of no instructions beyond those that every x86-64 processor has.
-#[test]
 #[ignore = "make test-package builds what it reads"]
+#[test]
 fn it_needs_no_newer_processor_than_the_documentation_says() {
     assert!(page().contains("any x86-64 processor"));
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
