@@ -54,10 +54,10 @@ impl Command for Apply {
                 let mut queue = Queue::new(Policy::DEFAULT);
                 queue.apply(&effects)?;
                 drop(key);
-                Key::open_to_create(context, name).create(queue);
+                Key::open_to_change(context, name).create(queue);
             }
         }
-        propagate::verbatim(context, name);
+        propagate::applied(context, name, &effects);
         context.reply_ok();
         Ok(())
     }

@@ -9,6 +9,17 @@ use super::api;
 use super::arguments::Arguments;
 use super::text::Text;
 
+/// What kind of event is fired; `notify-keyspace-events` chooses by it.
+#[derive(Clone, Copy)]
+pub enum EventClass {
+    /// Of all keys: `g`.
+    Generic,
+    /// Of sorted sets: `z`.
+    SortedSet,
+    /// Of modules: `d`.
+    Module,
+}
+
 /// The server, as a running command sees it.
 pub struct Context<'a> {
     pub(super) raw: *mut raw::RedisModuleCtx,
@@ -94,7 +105,10 @@ impl<'a> Context<'a> {
     /// Begins the arguments of a command to be sent with `first`, such as a key. What the running command was given is
     /// passed on without a copy.
     #[must_use]
-    pub fn arguments(&self, first: Text) -> Arguments<'a> {
+    pub fn arguments<'b>(&self, first: Text) -> Arguments<'b>
+    where
+        'a: 'b,
+    {
         Arguments::new(first, self.words)
     }
 
@@ -124,6 +138,17 @@ impl<'a> Context<'a> {
     pub fn reply_integer(&self, integer: u64) {
         let integer = i64::try_from(integer).unwrap_or(i64::MAX);
         unsafe { api(raw::RedisModule_ReplyWithLongLong)(self.raw, integer) };
+    }
+
+    /// Replies with a number that need not be whole.
+    pub fn reply_double(&self, double: f64) {
+        unsafe { api(raw::RedisModule_ReplyWithDouble)(self.raw, double) };
+    }
+
+    /// Tells whether the client speaks RESP3.
+    #[must_use]
+    pub fn speaks_resp3(&self) -> bool {
+        self.flags() & raw::REDISMODULE_CTX_FLAGS_RESP3 != 0
     }
 
     /// Replies with null.
@@ -177,9 +202,25 @@ impl<'a> Context<'a> {
         unsafe { api(raw::RedisModule_SignalModifiedKey)(self.raw, key.0) };
     }
 
-    /// Runs a command of the server, and replicates it as the server does. The reply, if it is an error, is returned
-    /// as one.
-    pub fn call(&self, command: &CStr, arguments: &Arguments<'_>) -> Result<(), String> {
+    /// Fires a keyspace event on `key`. Costs next to nothing if nobody listens.
+    pub fn notify(&self, class: EventClass, event: &CStr, key: Text) {
+        let class = match class {
+            EventClass::Generic => raw::REDISMODULE_NOTIFY_GENERIC,
+            EventClass::SortedSet => raw::REDISMODULE_NOTIFY_ZSET,
+            EventClass::Module => raw::REDISMODULE_NOTIFY_MODULE,
+        };
+        unsafe { api(raw::RedisModule_NotifyKeyspaceEvent)(self.raw, class, event.as_ptr(), key.0) };
+    }
+
+    /// Tells whether the server is reading its files.
+    #[must_use]
+    pub fn is_loading(&self) -> bool {
+        self.flags() & raw::REDISMODULE_CTX_FLAGS_LOADING != 0
+    }
+
+    /// Runs a command of the server, and replicates it as the server does. Returns the reply if it is an integer, else 0;
+    /// an error is returned as one.
+    pub fn call(&self, command: &CStr, arguments: &Arguments<'_>) -> Result<i64, String> {
         let raw = arguments.raw();
         // SAFETY: the format says that a vector and its length follow; the reply is freed once.
         unsafe {
@@ -193,7 +234,7 @@ impl<'a> Context<'a> {
             if reply.is_null() {
                 return Err(format!("ERR the server refused to run {}", command.to_string_lossy()));
             }
-            let result = error_of(reply);
+            let result = error_of(reply).map(|()| api(raw::RedisModule_CallReplyInteger)(reply));
             api(raw::RedisModule_FreeCallReply)(reply);
             result
         }

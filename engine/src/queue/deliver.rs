@@ -50,7 +50,7 @@ pub struct Delivery<'a> {
 
 /// Takes what a claim delivers.
 pub trait Deliver {
-    /// So many jobs will follow.
+    /// So many jobs will follow; at least one.
     fn expect(&mut self, count: usize);
     /// The next job.
     fn deliver(&mut self, delivery: Delivery<'_>);
@@ -78,31 +78,29 @@ impl Queue {
         picked
     }
 
-    /// Returns when [`Queue::pick`], with a horizon that looks `ahead`, first finds something if nothing changes: a time
-    /// that is not after `now` if it does at once, `None` if it never will. O(log n) a priority in use.
+    /// Returns when, from `now` on, [`Queue::pick`] with a horizon that looks `ahead` first finds something if nothing
+    /// changes; `None` if it never will. O(log n) a priority in use.
     #[must_use]
     pub fn available_at(&self, now: UnixMs, ahead: Millis) -> Option<UnixMs> {
-        let available = self.orders.available_at(now, ahead)?;
-        match self.paused_until.filter(|&until| now < until) {
-            Some(FOREVER) => None,
-            Some(until) => Some(available.max(until)),
-            None => Some(available),
-        }
+        let from = self.paused_until.map_or(now, |until| until.max(now));
+        let found = self.orders.available_at(from, ahead).filter(|_| from != FOREVER);
+        found.map(|at| at.max(from))
     }
 
-    /// Tells whether [`Queue::pick`], with a horizon that looks `ahead`, finds something. As [`Queue::available_at`].
-    #[must_use]
-    pub fn has_available(&self, now: UnixMs, ahead: Millis) -> bool {
-        self.available_at(now, ahead).is_some_and(|at| at <= now)
-    }
-
-    /// Claims what is due: hands each job to `to`, then leases it or takes it out. O(log n) a job.
-    pub fn claim(&mut self, now: UnixMs, claim: &Claim, to: &mut impl Deliver, effects: &mut Effects<'_>) {
+    /// Claims what is due: hands each job to `to`, then leases it or takes it out. Returns how many. O(log n) a job.
+    pub fn claim(
+        &mut self,
+        now: UnixMs,
+        claim: &Claim,
+        to: &mut impl Deliver,
+        effects: &mut Effects<'_>,
+    ) -> usize {
         let picked = self.pick(Horizon::at(now), claim.limit);
-        to.expect(picked.len());
-        if picked.is_empty() {
-            return;
+        let count = picked.len();
+        if count == 0 {
+            return 0;
         }
+        to.expect(count);
         let length = claim.lease.unwrap_or(self.policy.lease);
         let token = claim.token.max(self.last_token.saturating_add(1));
         let lease = (!length.is_zero()).then(|| (now.plus(length), token));
@@ -122,6 +120,7 @@ impl Queue {
             Some((until, token)) => Effect::Lease { until, token, ids },
             None => Effect::Remove { cause: Cause::Claimed, ids },
         });
+        count
     }
 
     /// Shows a picked job as it is at `now`. O(1).
