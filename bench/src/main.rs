@@ -14,6 +14,7 @@ mod jobs;
 mod machine;
 mod memory;
 mod options;
+mod process;
 mod report;
 mod resp;
 mod server;
@@ -22,6 +23,7 @@ mod targets;
 mod text;
 mod throughput;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use cores::Cores;
@@ -46,9 +48,9 @@ fn run() -> Result<()> {
         return Ok(());
     };
     let cores = Cores::divide();
-    let launcher = Launcher::new(&options, &cores)?;
+    let launcher = Launcher::new(&options.server, options.module.as_deref(), &cores)?;
     let findings = measure(&options, &launcher, &cores)?;
-    deliver(&options, &report::page(&options, &findings))
+    deliver(options.out.as_deref(), &report::page(&options, &findings))
 }
 
 fn measure(options: &Options, launcher: &Launcher, cores: &Cores) -> Result<Findings> {
@@ -70,8 +72,9 @@ fn measure(options: &Options, launcher: &Launcher, cores: &Cores) -> Result<Find
     Ok(findings)
 }
 
-fn deliver(options: &Options, page: &str) -> Result<()> {
-    let Some(path) = &options.out else {
+/// Writes a page to its file, or to the terminal if it has none.
+fn deliver(file: Option<&Path>, page: &str) -> Result<()> {
+    let Some(path) = file else {
         print!("{page}");
         return Ok(());
     };
