@@ -3,6 +3,8 @@
 //! One run starts its own servers, one part after the other, and writes one page. What is compared with what stands in
 //! `contestant.rs`, how a number comes about in `throughput.rs`, `memory.rs` and `growth.rs`, what the page says about it
 //! in `report.rs` and `targets.rs`. Nothing here knows the engine or the module: it sees a server from outside.
+//!
+//! `dq-bench wake` is another run with a page of its own: how late consumers that wait are woken. It begins in `wake.rs`.
 
 mod client;
 mod contestant;
@@ -22,6 +24,7 @@ mod statistics;
 mod targets;
 mod text;
 mod throughput;
+mod wake;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -43,7 +46,11 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let Some(options) = Options::from_arguments(std::env::args().skip(1))? else {
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.next_if_eq("wake").is_some() {
+        return wake::run(arguments);
+    }
+    let Some(options) = Options::from_arguments(arguments)? else {
         print!("{}", options::HELP);
         return Ok(());
     };
