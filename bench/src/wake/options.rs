@@ -81,13 +81,15 @@ pub struct Sizes {
     pub queues: usize,
     /// Consumers that wait for them.
     pub consumers: usize,
+    /// How long the server is left alone before, to clear up after the last commands.
+    pub settling: Duration,
     /// How long their cost is measured, in a round.
     pub rest: Duration,
 }
 
 const FULL: Sizes = Sizes {
     baseline: Duration::from_secs(3),
-    wakes: 1_000,
+    wakes: 800,
     pending: 1_000_000,
     random_jobs: 10_000,
     random_ms: 10_000,
@@ -98,6 +100,7 @@ const FULL: Sizes = Sizes {
     throng_jobs: 200,
     queues: 1_000,
     consumers: 500,
+    settling: Duration::from_secs(5),
     rest: Duration::from_secs(31),
 };
 
@@ -114,6 +117,7 @@ const QUICK: Sizes = Sizes {
     throng_jobs: 50,
     queues: 20,
     consumers: 10,
+    settling: Duration::from_millis(100),
     rest: Duration::from_secs(1),
 };
 

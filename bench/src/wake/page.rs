@@ -98,7 +98,7 @@ const METHOD: &str = "\
 - A row's number is the median of the rounds (lowest..highest), a round's percentile over all its deliveries. \"Missing\" did not come
   within 5 s after the last due time, and is in no percentile.
 - The poll loop: each worker asks `ZRANGEBYSCORE set -inf now LIMIT 0 100`, removes each id by a `ZREM` of its own, and sleeps 100 ms
-  when there was nothing. A lost race is a `ZREM` that removed nothing. Each worker is a thread.
+  when there was nothing. A lost race is a `ZREM` that removed nothing. Each worker is a thread; all share the client's core.
 - Key expiry: `SET key \"\" PXAT due`, `notify-keyspace-events Ex`, one subscriber.
 - Beanstalkd takes delays in whole seconds. Each job is put so many seconds before it is to be due, all within the second before the
   first is due, and counts as due so many seconds after its put was sent. Its client deletes a job and reserves the next in one go.

@@ -34,6 +34,7 @@ pub fn run(bench: &Bench<'_>) -> Result<Vec<Round>> {
         waiter.ask(&request)?;
     }
     await_blocked(&waiting, sizes.consumers)?;
+    std::thread::sleep(sizes.settling);
     let rounds = (0..bench.options.rounds).map(|_| round([&waiting, &idle], sizes.rest)).collect();
     drop((waiters, bystanders));
     rounds
@@ -47,7 +48,14 @@ fn visit(bench: &Bench<'_>, server: &Server) -> Result<Vec<Connection>> {
     for number in 0..sizes.queues {
         push(&mut control, key(number).as_bytes(), &[tomorrow])?;
     }
-    (0..sizes.consumers).map(|_| server.connect_to_wait(Wait::Sleeping)).collect()
+    (0..sizes.consumers).map(|_| connect(server)).collect()
+}
+
+/// A connection that has been used: the server keeps more for it than for one that never asked anything.
+fn connect(server: &Server) -> Result<Connection> {
+    let mut connection = server.connect_to_wait(Wait::Sleeping)?;
+    connection.call(&[b"PING"])?;
+    Ok(connection)
 }
 
 fn key(number: usize) -> String {
