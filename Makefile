@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build run test test-engine test-package test-stack test-clients demo bench servers lint package install uninstall help
+.PHONY: build run test test-engine test-package test-stack test-clients demo bench bench-wake servers lint package install uninstall help
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
@@ -53,6 +53,12 @@ bench: ## Measure DQ against what people use instead; writes bench/README.md (AR
 	@scripts/need cargo cc libclang redis-server taskset
 	cargo build --release
 	DQ_MODULE=$(RELEASE_MODULE) cargo run --release -p dq-bench -- $(ARGS)
+
+bench-wake: ## Measure how late waiting consumers are woken, and what waiting costs; writes bench/wake.md (ARGS: see bench/)
+	@scripts/need cargo cc libclang redis-server taskset
+	@scripts/need beanstalkd || echo "Going on without beanstalkd."
+	cargo build --release
+	DQ_MODULE=$(RELEASE_MODULE) cargo run --release -p dq-bench -- wake $(ARGS)
 
 servers: ## Fetch the other servers that the tests know into .servers (for make test SERVERS=all)
 	@scripts/need pip
