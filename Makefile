@@ -3,19 +3,21 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build run test test-engine demo bench servers lint help
+.PHONY: build run test test-engine fuzz sweep demo bench servers lint help
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
-RELEASE_MODULE := $(TARGET)/release/libdq.so
-DEBUG_MODULE := $(TARGET)/debug/libdq.so
+BUILD := $(abspath $(or $(CARGO_TARGET_DIR),target))
+RELEASE_MODULE := $(BUILD)/release/libdq.so
+DEBUG_MODULE := $(BUILD)/debug/libdq.so
 
 # What can be set on the command line.
 PORT := 6379
 DATA := data
 SERVERS := default
 ARGS :=
+TIME := 60
+TARGET :=
 
 build: ## Build the release module, target/release/libdq.so; plain `make` does this
 	@scripts/need cargo cc libclang
@@ -32,7 +34,7 @@ test: ## Everything that must pass: format, lints, engine, real servers (SERVERS
 	cargo fmt --all --check
 	cargo test -p dq-engine
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo test -p dq-bench
+	cargo test -p dq-bench -p dq-fuzz
 	cargo test --examples
 	cargo build
 	scripts/test-servers $(DEBUG_MODULE) $(SERVERS)
@@ -40,6 +42,16 @@ test: ## Everything that must pass: format, lints, engine, real servers (SERVERS
 test-engine: ## The engine's tests alone: seconds, and nothing but Rust is needed
 	@scripts/need cargo cc
 	cargo test -p dq-engine
+
+fuzz: ## Fuzz the engine, guided by coverage (TIME=60 seconds each; TARGET=chunks, effects or operations, else all)
+	@scripts/need cargo cc c++
+	@scripts/fuzz $(TIME) $(TARGET)
+
+sweep: ## Restore payloads with every damage on every server of `make servers` (SERVERS=default, or names); takes an hour
+	@scripts/need cargo cc libclang redis-server pip
+	$(if $(filter command,$(origin SERVERS)),,@scripts/fetch-servers)
+	cargo build
+	SWEEP=all ONLY=damaged_payload scripts/test-servers $(DEBUG_MODULE) $(if $(filter command,$(origin SERVERS)),$(SERVERS),all)
 
 demo: ## A shop's payment time-outs, four workers, one of them killed (ARGS="--port 6379": on a running server)
 	@scripts/need cargo cc libclang redis-server
