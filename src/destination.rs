@@ -1,16 +1,17 @@
-//! Where `DQ.MOVE` puts jobs: a list, a stream, a sorted set or another job queue.
+//! Where `DQ.MOVE` puts jobs, or members of a sorted set: a list, a stream, a sorted set or another job queue.
 //!
 //! Lists, streams and sorted sets are written with the server's own commands, so that their blocked readers are served,
 //! their keyspace events fired and their replicas need no module. A stream's entries go one by one, each with the id
 //! that the server gave it.
 
 use dq_engine::effect::{Effects, Put, Words};
+use dq_engine::id::IdRef;
 use dq_engine::job::View;
-use dq_engine::queue::Queue;
-use dq_engine::slots::Slot;
 use dq_engine::time::UnixMs;
 
+use crate::clock::{self, Instant};
 use crate::error::Error;
+use crate::host::sorted_set::Member;
 use crate::host::{Arguments, Context, Key, Kind, Text};
 use crate::{json, key, propagate};
 
@@ -20,7 +21,7 @@ pub struct Destination {
     pub key: Text,
     /// How it is written.
     pub verb: Verb,
-    /// What is written of each job.
+    /// What is written of each item.
     pub form: Form,
     /// The most entries that a stream keeps.
     pub most: Option<u64>,
@@ -41,12 +42,25 @@ pub enum Verb {
     Push,
 }
 
-/// What is written of each job.
+/// What is moved.
+pub enum Item<'a> {
+    /// A job.
+    Job(View<'a>),
+    /// A member of a sorted set, and when it became due.
+    Member {
+        /// The member.
+        member: &'a Member,
+        /// Its score as a time.
+        due: UnixMs,
+    },
+}
+
+/// What is written of each item, if there is a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The message.
     Message,
-    /// The job as JSON.
+    /// The job, or message, as JSON.
     Json,
 }
 
@@ -81,24 +95,19 @@ impl Destination {
         if kind == Kind::Missing || kind == self.verb.kind() { Ok(()) } else { Err(Error::WrongType) }
     }
 
-    /// Takes the jobs of `slots`; tells for each whether it arrived. An error means that none did.
+    /// Takes `items`, of which there is one; tells for each whether it arrived. An error means that none did.
     pub fn take(
         &self,
         context: &Context<'_>,
-        now: UnixMs,
-        queue: &Queue,
-        slots: &[Slot],
+        instant: Instant,
+        items: &[Item<'_>],
     ) -> Result<Vec<bool>, Error> {
-        let views: Vec<View<'_>> = slots.iter().filter_map(|&slot| queue.view(slot, now)).collect();
-        if views.is_empty() {
-            return Ok(Vec::new());
-        }
         match self.verb {
-            Verb::RPush => self.take_at_once(context, c"RPUSH", &views),
-            Verb::LPush => self.take_at_once(context, c"LPUSH", &views),
-            Verb::ZAdd => self.take_at_once(context, c"ZADD", &views),
-            Verb::XAdd => self.take_one_by_one(context, &views),
-            Verb::Push => self.take_as_jobs(context, now, &views),
+            Verb::RPush => self.take_at_once(context, c"RPUSH", items),
+            Verb::LPush => self.take_at_once(context, c"LPUSH", items),
+            Verb::ZAdd => self.take_at_once(context, c"ZADD", items),
+            Verb::XAdd => self.take_one_by_one(context, items),
+            Verb::Push => self.take_as_jobs(context, instant, items),
         }
     }
 
@@ -106,39 +115,50 @@ impl Destination {
         &self,
         context: &Context<'_>,
         command: &std::ffi::CStr,
-        views: &[View<'_>],
+        items: &[Item<'_>],
     ) -> Result<Vec<bool>, Error> {
         let mut arguments = context.arguments(self.key);
-        for view in views {
-            if self.verb == Verb::ZAdd {
-                arguments.number(view.due.0);
+        for item in items {
+            match item {
+                Item::Member { member, .. } if self.verb == Verb::ZAdd => {
+                    arguments.bytes(member.score.to_string().as_bytes());
+                    arguments.member(member);
+                }
+                Item::Job(view) if self.verb == Verb::ZAdd => {
+                    arguments.number(view.due.0);
+                    arguments.bytes(&item.json());
+                }
+                _ => self.write(item, &mut arguments),
             }
-            self.write(view, &mut arguments);
         }
         context.call(command, &arguments).map_err(Error::Server)?;
-        Ok(vec![true; views.len()])
+        Ok(vec![true; items.len()])
     }
 
     /// If the stream takes no more entries, those that it took have arrived.
-    fn take_one_by_one(&self, context: &Context<'_>, views: &[View<'_>]) -> Result<Vec<bool>, Error> {
-        let mut arrived = Vec::with_capacity(views.len());
-        for view in views {
+    fn take_one_by_one(&self, context: &Context<'_>, items: &[Item<'_>]) -> Result<Vec<bool>, Error> {
+        let mut arrived = Vec::with_capacity(items.len());
+        for item in items {
             let mut arguments = context.arguments(self.key);
             if let Some(most) = self.most {
                 arguments.bytes(b"MAXLEN");
                 arguments.number(most);
             }
             arguments.bytes(b"*");
-            arguments.bytes(b"id");
-            arguments.bytes(&view.id.text());
+            if let Item::Job(view) = item {
+                arguments.bytes(b"id");
+                arguments.bytes(&view.id.text());
+            }
             arguments.bytes(b"msg");
-            self.write(view, &mut arguments);
-            arguments.bytes(b"attempt");
-            arguments.number(u64::from(view.attempts));
+            self.write(item, &mut arguments);
+            if let Item::Job(view) = item {
+                arguments.bytes(b"attempt");
+                arguments.number(u64::from(view.attempts));
+            }
             arguments.bytes(b"due");
-            arguments.number(view.due.0);
+            arguments.number(item.due().0);
             match context.call(c"XADD", &arguments) {
-                Ok(()) => arrived.push(true),
+                Ok(_) => arrived.push(true),
                 Err(error) if arrived.is_empty() => return Err(Error::Server(error)),
                 Err(_) => break,
             }
@@ -149,17 +169,15 @@ impl Destination {
     fn take_as_jobs(
         &self,
         context: &Context<'_>,
-        now: UnixMs,
-        views: &[View<'_>],
+        instant: Instant,
+        items: &[Item<'_>],
     ) -> Result<Vec<bool>, Error> {
         let mut effects = Effects::default();
         let arrived = key::with_job_queue(context, self.key, &mut effects, |queue, effects| {
-            let mut arrived = Vec::with_capacity(views.len());
-            for view in views {
-                let View { id, message, due, priority, expires, attempts, .. } = *view;
-                let put = Put { id, message, due, priority, expires, attempts };
+            let mut arrived = Vec::with_capacity(items.len());
+            for item in items {
                 // A queue that is full takes no more; the rest stays where it is.
-                let Ok(taken) = queue.receive(now, put, effects) else { break };
+                let Ok(taken) = queue.receive(instant.now, item.as_put(instant), effects) else { break };
                 arrived.push(taken);
             }
             Ok(arrived)
@@ -168,11 +186,41 @@ impl Destination {
         Ok(arrived)
     }
 
-    fn write(&self, view: &View<'_>, arguments: &mut Arguments<'_>) {
-        if self.form == Form::Json || self.verb == Verb::ZAdd {
-            arguments.bytes(&json::of_job(view));
-        } else {
-            arguments.bytes(view.message);
+    fn write<'b>(&self, item: &Item<'b>, arguments: &mut Arguments<'b>) {
+        match (self.form, item) {
+            (Form::Json, _) => arguments.bytes(&item.json()),
+            (Form::Message, Item::Job(view)) => arguments.bytes(view.message),
+            (Form::Message, Item::Member { member, .. }) => arguments.member(member),
+        }
+    }
+}
+
+impl Item<'_> {
+    fn due(&self) -> UnixMs {
+        match self {
+            Item::Job(view) => view.due,
+            Item::Member { due, .. } => *due,
+        }
+    }
+
+    fn json(&self) -> Vec<u8> {
+        match self {
+            Item::Job(view) => {
+                json::object(Some(&view.id.text()), view.message, Some(view.attempts), Some(view.due))
+            }
+            Item::Member { member, due } => json::object(None, member.bytes(), None, Some(*due)),
+        }
+    }
+
+    fn as_put(&self, instant: Instant) -> Put<'_> {
+        match *self {
+            Item::Job(View { id, message, due, priority, expires, attempts, .. }) => {
+                Put { id, message, due, priority, expires, attempts }
+            }
+            Item::Member { member, due } => {
+                let id = IdRef::Uuid(clock::new_id(instant));
+                Put { id, message: member.bytes(), due, priority: 0, expires: None, attempts: 0 }
+            }
         }
     }
 }

@@ -27,8 +27,17 @@ pub enum Error {
     NoQueue,
     /// The key holds another type.
     WrongType,
-    /// The key holds a sorted set, and the command is for job queues.
+    /// The key holds a sorted set, and the command, or a word of it, is for job queues.
     SortedSet,
+    /// The key holds a job queue, and a word of the command is for sorted sets.
+    JobQueue,
+    /// The scores of a sorted set do not look like the unit that the command says.
+    Unit {
+        /// What they look like, and what to do.
+        hint: &'static str,
+        /// The score.
+        score: f64,
+    },
     /// The engine refused.
     Refused(Refusal),
     /// The server itself answered with an error, which is passed on.
@@ -51,8 +60,14 @@ impl fmt::Display for Error {
             }
             Error::SortedSet => write!(
                 f,
-                "WRONGTYPE The key holds a sorted set, and this command is for job queues (type dq-jobset)"
+                "WRONGTYPE The key holds a sorted set, and this is for job queues; DQ.PUSH with ZSET adds to it, \
+                 DQ.MOVE key queue PUSH imports it"
             ),
+            Error::JobQueue => write!(
+                f,
+                "WRONGTYPE The key holds a job queue, and SECONDS, WITHSCORES and ZSET are for sorted sets"
+            ),
+            Error::Unit { hint, score } => write!(f, "ERR the score {score} {hint}"),
             Error::Refused(refusal) => write!(f, "ERR {refusal}"),
             Error::Server(message) => f.write_str(message),
         }

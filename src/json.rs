@@ -1,29 +1,35 @@
-//! A job as JSON, as `DQ.MOVE` writes it.
+//! A job or message as JSON, as `DQ.MOVE` and `DQ.PUSH ... ENVELOPE` write it.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use dq_engine::job::View;
+use dq_engine::time::UnixMs;
 use serde_json::value::RawValue;
 
-/// Writes `{"id":...,"msg":...,"attempt":n,"due":ms}`. A message that is a JSON object or array is embedded byte for
-/// byte, any other as a JSON string; what is not UTF-8 goes into `msg_base64`, `id_base64` instead.
+/// Writes `{"id":...,"msg":...,"attempt":n,"due":ms}`, without what is `None`. A message that is a JSON object or array is
+/// embedded byte for byte, any other as a JSON string; what is not UTF-8 goes into `msg_base64`, `id_base64` instead.
 #[must_use]
-pub fn of_job(view: &View<'_>) -> Vec<u8> {
-    let mut json = String::with_capacity(view.message.len() + 128);
+pub fn object(id: Option<&[u8]>, message: &[u8], attempt: Option<u32>, due: Option<UnixMs>) -> Vec<u8> {
+    let mut json = String::with_capacity(message.len() + 128);
     json.push('{');
-    push_bytes(&mut json, "id", &view.id.text());
-    json.push(',');
-    match embeddable(view.message) {
+    if let Some(id) = id {
+        push_bytes(&mut json, "id", id);
+        json.push(',');
+    }
+    match embeddable(message) {
         Some(message) => {
             json.push_str("\"msg\":");
             json.push_str(message);
         }
-        None => push_bytes(&mut json, "msg", view.message),
+        None => push_bytes(&mut json, "msg", message),
     }
-    json.push_str(",\"attempt\":");
-    json.push_str(itoa::Buffer::new().format(view.attempts));
-    json.push_str(",\"due\":");
-    json.push_str(itoa::Buffer::new().format(view.due.0));
+    if let Some(attempt) = attempt {
+        json.push_str(",\"attempt\":");
+        json.push_str(itoa::Buffer::new().format(attempt));
+    }
+    if let Some(due) = due {
+        json.push_str(",\"due\":");
+        json.push_str(itoa::Buffer::new().format(due.0));
+    }
     json.push('}');
     json.into_bytes()
 }

@@ -18,6 +18,15 @@ pub fn job_queue(context: &Context<'_>, name: Text) -> Result<Key, Error> {
     }
 }
 
+/// Refuses `name` unless it is missing or holds a sorted set.
+pub fn check_sorted_set(context: &Context<'_>, name: Text) -> Result<(), Error> {
+    match Key::open(context, name).kind() {
+        Kind::Missing | Kind::SortedSet => Ok(()),
+        Kind::Queue => Err(Error::JobQueue),
+        Kind::List | Kind::Stream | Kind::Other => Err(Error::WrongType),
+    }
+}
+
 /// Runs `change` on the job queue `name`. If it is missing it is made, with the module's policy, once `change` has
 /// succeeded; that policy is then the first of `effects` if it is not what every server takes for granted.
 pub fn with_job_queue<'e, T>(
@@ -38,6 +47,6 @@ pub fn with_job_queue<'e, T>(
         // An empty queue, which nothing else would tell others of.
         effects.0.push(Effect::Policy(*queue.policy()));
     }
-    Key::open_to_create(context, name).create(queue);
+    Key::open_to_change(context, name).create(queue);
     Ok(result)
 }

@@ -7,6 +7,7 @@ use dq_engine::time::Millis;
 use crate::args::Args;
 use crate::error::Error;
 use crate::host::command::{Argument, ArgumentKind};
+use crate::sorted_set::{Addition, Unit};
 
 /// `key`, the first argument.
 pub const KEY: Argument = Argument::new(c"key", ArgumentKind::Key(0));
@@ -26,6 +27,17 @@ pub const STATE: Argument = Argument::of(
 );
 /// `[COUNT n]`
 pub const COUNT: Argument = Argument::after(c"COUNT", c"count", ArgumentKind::Integer).optional();
+/// `[SECONDS]`
+pub const SECONDS: Argument = Argument::word(c"seconds", c"SECONDS").optional();
+/// `[ZSET [SECONDS] [ENVELOPE]]`
+pub const ZSET: Argument = Argument::of(
+    c"sorted-set",
+    ArgumentKind::Block,
+    &[Argument::word(c"zset", c"ZSET"), SECONDS, Argument::word(c"envelope", c"ENVELOPE").optional()],
+)
+.optional();
+/// `[BLOCK ms]`
+pub const BLOCK: Argument = Argument::after(c"BLOCK", c"milliseconds", ArgumentKind::Integer).optional();
 /// `[PRIORITY n]`
 pub const PRIORITY: Argument = Argument::after(c"PRIORITY", c"priority", ArgumentKind::Integer).optional();
 /// `[TTL ms]`
@@ -47,6 +59,9 @@ pub struct PushOptions {
     priority: Option<u8>,
     /// `TTL`.
     pub ttl: Option<Millis>,
+    sorted_set: bool,
+    seconds: bool,
+    envelope: bool,
 }
 
 impl PushOptions {
@@ -58,6 +73,9 @@ impl PushOptions {
                 Ok(args.number("PRIORITY", 0, u64::from(u8::MAX))? as u8)
             })?,
             b"TTL" => args.value(&mut self.ttl, |args| args.duration("TTL"))?,
+            b"ZSET" => args.flag(&mut self.sorted_set)?,
+            b"SECONDS" => args.flag(&mut self.seconds)?,
+            b"ENVELOPE" => args.flag(&mut self.envelope)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -67,6 +85,21 @@ impl PushOptions {
     #[must_use]
     pub fn priority(&self) -> u8 {
         self.priority.unwrap_or(0)
+    }
+
+    /// Returns how members of a sorted set are written, if `ZSET` was given; `for_jobs` if a word was given besides these
+    /// that is for job queues.
+    pub fn members(&self, for_jobs: bool) -> Result<Option<Addition>, Error> {
+        if !self.sorted_set {
+            let refused = self.seconds || self.envelope;
+            let refused = refused.then_some(Error::Mismatch("SECONDS and ENVELOPE go with ZSET"));
+            return refused.map_or(Ok(None), Err);
+        }
+        if for_jobs || self.priority.is_some() || self.ttl.is_some() {
+            return Err(Error::Mismatch("ID, KEEPDUE, PRIORITY and TTL are for job queues, not for ZSET"));
+        }
+        let unit = if self.seconds { Unit::Seconds } else { Unit::Milliseconds };
+        Ok(Some(Addition { unit, replace: self.replace, envelope: self.envelope }))
     }
 
     /// Returns what happens to a job that has the id; `keep_due` if `KEEPDUE` was given, which goes with `REPLACE`.

@@ -4,11 +4,12 @@ use dq_engine::effect::FOREVER;
 use dq_engine::id::{ID_MAX, IdRef};
 use dq_engine::job::{State, Token, View};
 use dq_engine::policy::{Backoff, Policy};
-use dq_engine::queue::{Deliver, Delivery, Info};
+use dq_engine::queue::{Deliver, Delivery, Info, Outcome};
 use dq_engine::time::UnixMs;
 use dq_engine::timeline::Key;
 
 use crate::host::Context;
+use crate::host::sorted_set::Member;
 
 /// The most digits of a token.
 const TOKEN_DIGITS: usize = 20;
@@ -31,6 +32,42 @@ impl Deliver for Deliveries<'_> {
         match delivery.token {
             Some(token) => receipt(context, token, delivery.id),
             None => context.reply_null(),
+        }
+    }
+}
+
+/// Replies with the id of a pushed job, or null if it has none, and what became of it.
+pub fn pushed(context: &Context<'_>, id: Option<&[u8]>, outcome: Outcome) {
+    context.reply_array(2);
+    match id {
+        Some(id) => context.reply_bytes(id),
+        None => context.reply_null(),
+    }
+    context.reply_bytes(outcome.word().as_bytes());
+}
+
+/// What is replied of the members of a sorted set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// The members.
+    Members,
+    /// Each member and its score.
+    WithScores,
+}
+
+/// Replies with members of a sorted set, as `ZRANGE` does.
+pub fn members(context: &Context<'_>, members: &[Member], form: Form) {
+    let with_scores = form == Form::WithScores;
+    let in_pairs = with_scores && context.speaks_resp3();
+    let flat = with_scores && !in_pairs;
+    context.reply_array(if flat { 2 * members.len() } else { members.len() });
+    for member in members {
+        if in_pairs {
+            context.reply_array(2);
+        }
+        context.reply_bytes(member.bytes());
+        if with_scores {
+            context.reply_double(member.score);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::iter::Peekable;
 
 use crate::job::{Job, Standing};
 use crate::slots::Slot;
-use crate::time::UnixMs;
+use crate::time::{Millis, UnixMs};
 use crate::timeline::{Entry, Key, Mortal, Timeline, Walk};
 
 /// The deliverable jobs of one priority.
@@ -80,18 +80,13 @@ impl Lane {
         }
     }
 
-    /// Returns the place of the first job that is due or will be, whenever that is. O(log n).
+    /// Returns when a job here is first within a horizon that looks `ahead`, which may be past. O(log n).
     #[must_use]
-    pub fn head(&self, now: UnixMs) -> Option<(Key, Slot)> {
-        [
-            self.waiting.first(),
-            self.leased.first(),
-            self.waiting_mortal.first_alive(now),
-            self.leased_mortal.first_alive(now),
-        ]
-        .into_iter()
-        .flatten()
-        .min_by_key(|(key, _)| *key)
+    pub fn available_at(&self, now: UnixMs, ahead: Millis) -> Option<UnixMs> {
+        let waiting = [self.waiting.first(), self.waiting_mortal.first_alive(now)].into_iter().flatten();
+        let leased = [self.leased.first(), self.leased_mortal.first_alive(now)].into_iter().flatten();
+        let seen = waiting.map(|(key, _)| UnixMs(key.time.0.saturating_sub(ahead.0)));
+        seen.chain(leased.map(|(key, _)| key.time)).min()
     }
 
     /// Returns the place of the first job that is due. O(log n).

@@ -7,7 +7,7 @@
 use crate::job::{Job, Standing};
 use crate::lane::{Horizon, Lane, Source, merge};
 use crate::slots::Slot;
-use crate::time::UnixMs;
+use crate::time::{Millis, UnixMs};
 use crate::timeline::{Key, Timeline};
 
 /// The orders of a queue.
@@ -159,10 +159,10 @@ impl Orders {
         lanes.chain(last).chain(dead).map(|(_, slot)| slot)
     }
 
-    /// Returns the visible time of the first job that is or will be due, whenever that is. O(log n) a priority in use.
+    /// Returns when a job is first within a horizon that looks `ahead`, which may be past. O(log n) a priority in use.
     #[must_use]
-    pub fn next_due(&self, now: UnixMs) -> Option<UnixMs> {
-        self.lanes.iter().filter_map(|lane| lane.head(now)).map(|(key, _)| key.time).min()
+    pub fn available_at(&self, now: UnixMs, ahead: Millis) -> Option<UnixMs> {
+        self.lanes.iter().filter_map(|lane| lane.available_at(now, ahead)).min()
     }
 
     /// Returns when, after `now`, the next job becomes due. O(log n) a priority in use.

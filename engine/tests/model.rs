@@ -19,7 +19,7 @@ use dq_engine::id::IdRef;
 use dq_engine::job::State;
 use dq_engine::lane::Horizon;
 use dq_engine::queue::{Limit, Queue};
-use dq_engine::time::UnixMs;
+use dq_engine::time::{Millis, UnixMs};
 use dq_engine::timeline::Key;
 use proptest::prelude::*;
 
@@ -113,11 +113,19 @@ fn compare(queue: &Queue, naive: &Naive, now: u64, spread: Spread) -> Result<(),
         let picked: Vec<Vec<u8>> =
             picked.iter().map(|&slot| queue.view(slot, at).expect("a due job").id.text().to_vec()).collect();
         prop_assert_eq!(&picked, &ids(naive.order(now, ahead)), "order of delivery, {} ms ahead", ahead);
-        if ahead == 0 {
-            prop_assert_eq!(queue.is_due(at), !picked.is_empty());
-        }
+        compare_availability(queue, at, Millis(ahead))?;
     }
     compare_counts(queue, naive, now)
+}
+
+/// What is available is picked from that very millisecond on.
+fn compare_availability(queue: &Queue, now: UnixMs, ahead: Millis) -> Result<(), TestCaseError> {
+    let finds = |now: UnixMs| !queue.pick(Horizon { now, waiting: now.plus(ahead) }, ALL).is_empty();
+    match queue.available_at(now, ahead) {
+        Some(at) => prop_assert!(finds(at) && (at == now || !finds(UnixMs(at.0 - 1))), "from {} on", at.0),
+        None => prop_assert!(!finds(now) && !finds(UnixMs::MAX)),
+    }
+    Ok(())
 }
 
 fn compare_counts(queue: &Queue, naive: &Naive, now: u64) -> Result<(), TestCaseError> {
@@ -131,7 +139,6 @@ fn compare_counts(queue: &Queue, naive: &Naive, now: u64) -> Result<(), TestCase
     prop_assert_eq!(queue.records(), naive.rows.len());
     prop_assert_eq!(info.oldest_due.map(|time| time.0), due.iter().min().copied());
     prop_assert_eq!(info.next_due.map(|time| time.0), naive.next_due(now));
-    prop_assert_eq!(queue.has_due(Horizon::at(UnixMs(now))), !due.is_empty());
     prop_assert_eq!(info.paused_until.map(|time| time.0), naive.paused_until.filter(|&until| until > now));
     prop_assert_eq!((info.policy, queue.last_token()), (naive.policy, naive.last_token));
     let mut counters = info.counters;

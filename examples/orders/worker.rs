@@ -18,8 +18,8 @@ const COUNT: u32 = 10;
 pub const LEASE_MS: u64 = 1_000;
 /// How long giving up one order takes.
 const WORK: Duration = Duration::from_millis(5);
-/// How long a worker rests when nothing is due.
-const PAUSE: Duration = Duration::from_millis(2);
+/// How long a worker waits, inside the server, before it looks whether it shall stop.
+const BLOCK_MS: u64 = 100;
 
 /// One delivered job, as DQ.CLAIM replies: id, message, attempt, due, receipt.
 type Job = (String, Vec<u8>, u64, u64, String);
@@ -39,19 +39,18 @@ pub fn run(place: &Place, stop: &Path) -> Result<()> {
     }
 }
 
-/// The next jobs; none when nothing became due for a moment.
+/// The next jobs; none when nothing became due for a moment. The waiting is the server's.
 fn claim(connection: &mut Connection, key: &str) -> Result<Vec<Job>> {
-    let jobs: Vec<Job> = redis::cmd("DQ.CLAIM")
+    let claim = redis::cmd("DQ.CLAIM")
         .arg(key)
         .arg("COUNT")
         .arg(COUNT)
         .arg("LEASE")
         .arg(LEASE_MS)
-        .query(connection)?;
-    if jobs.is_empty() {
-        thread::sleep(PAUSE);
-    }
-    Ok(jobs)
+        .arg("BLOCK")
+        .arg(BLOCK_MS)
+        .query::<Option<Vec<Job>>>(connection)?;
+    Ok(claim.unwrap_or_default())
 }
 
 /// The work itself: each order is given up.

@@ -14,6 +14,7 @@ use crate::host::command::{Access, Argument, ArgumentKind, Command, KeyUse, Spec
 use crate::host::{Context, Key, Text};
 use crate::key;
 use crate::options::KEY;
+use crate::propagate;
 
 pub struct Apply;
 
@@ -53,11 +54,10 @@ impl Command for Apply {
                 let mut queue = Queue::new(Policy::DEFAULT);
                 queue.apply(&effects)?;
                 drop(key);
-                Key::open_to_create(context, name).create(queue);
+                Key::open_to_change(context, name).create(queue);
             }
         }
-        context.replicate_verbatim();
-        context.signal_modified(name);
+        propagate::applied(context, name, &effects);
         context.reply_ok();
         Ok(())
     }

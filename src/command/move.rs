@@ -1,20 +1,22 @@
-//! `DQ.MOVE source destination [RPUSH | LPUSH | XADD [MAXLEN n] | ZADD | PUSH] [COUNT n] [AHEAD ms] [JSON]`
+//! `DQ.MOVE source destination [RPUSH | LPUSH | XADD [MAXLEN n] | ZADD | PUSH] [COUNT n] [AHEAD ms] [SECONDS]
+//! [JSON] [BLOCK ms]`
 
 use dq_engine::effect::Effects;
 use dq_engine::lane::Horizon;
-use dq_engine::queue::{Limit, Queue};
-use dq_engine::time::Millis;
+use dq_engine::queue::Limit;
+use dq_engine::time::{Millis, UnixMs};
 
 use crate::args::Args;
 use crate::clock;
 use crate::config;
-use crate::destination::{Destination, Form, Verb};
+use crate::destination::{Destination, Form, Item, Verb};
 use crate::error::Error;
 use crate::host::command::{Access, Argument, ArgumentKind, Command, KeyUse, Spec};
-use crate::host::{Context, Text};
-use crate::key;
-use crate::options::{COUNT, KEY};
+use crate::host::{Context, Key, Kind, Text};
+use crate::options::{BLOCK, COUNT, KEY, SECONDS};
 use crate::propagate;
+use crate::sorted_set::{self, Unit};
+use crate::waiters::{self, Wants};
 
 /// How many jobs are moved when the command does not say.
 const COUNT_DEFAULT: usize = 100;
@@ -26,6 +28,9 @@ struct Request {
     destination: Destination,
     count: usize,
     ahead: Millis,
+    /// What the scores of a sorted set count, if the command says so.
+    unit: Option<Unit>,
+    block: Option<Millis>,
 }
 
 impl Command for Move {
@@ -34,7 +39,7 @@ impl Command for Move {
         summary: c"Moves due jobs into a list, stream, sorted set or other queue, in one atomic step.",
         complexity: c"O(M*log(N)) with M being the number of jobs moved and N the number in the queue.",
         arity: -3,
-        flags: c"write deny-oom",
+        flags: c"write deny-oom blocking",
         access: Access::Ordinary,
         tips: c"nondeterministic_output",
         keys: &[KeyUse::AccessDelete, KeyUse::Insert],
@@ -62,49 +67,104 @@ impl Command for Move {
             .optional(),
             COUNT,
             Argument::after(c"AHEAD", c"ahead", ArgumentKind::Integer).optional(),
+            SECONDS,
             Argument::word(c"json", c"JSON").optional(),
+            BLOCK,
         ],
     };
 
     fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
         let request = parse(words)?;
-        let mut key = key::job_queue(context, request.source)?;
-        request.destination.check_type(context)?;
-        let moved = match key.queue() {
-            Some(queue) => move_due(context, &request, queue)?,
-            None => 0,
+        let mut key = Key::open(context, request.source);
+        let moved = match key.kind() {
+            Kind::Missing => request.destination.check_type(context).map(|()| None)?,
+            Kind::Queue => move_jobs(context, &request, &mut key)?,
+            Kind::SortedSet => move_members(context, &request, &mut key)?,
+            Kind::List | Kind::Stream | Kind::Other => return Err(Error::WrongType),
         };
-        context.reply_integer(moved as u64);
+        drop(key);
+        match (moved, request.block) {
+            (None, Some(limit)) => waiters::wait::<Self>(context, request.source, request.wants(), limit),
+            (moved, _) => context.reply_integer(moved.unwrap_or(0) as u64),
+        }
         Ok(())
     }
 }
 
-/// Moves what is due; returns how many jobs arrived. The destination is written first: what it did not take stays.
-fn move_due(context: &Context<'_>, request: &Request, queue: &mut Queue) -> Result<usize, Error> {
-    let now = clock::now(context).now;
-    let ahead = now.plus(request.ahead);
-    let limit = Limit { count: request.count, bytes: config::max_reply_bytes() };
-    let picked = queue.pick(Horizon { now, waiting: ahead }, limit);
-    let taken = request.destination.take(context, now, queue, &picked)?;
+impl Request {
+    fn limit(&self) -> Limit {
+        Limit { count: self.count, bytes: config::max_reply_bytes() }
+    }
+
+    fn wants(&self) -> Wants {
+        let members = Some(self.unit.unwrap_or(Unit::Milliseconds));
+        Wants { jobs: self.unit.is_none(), members, ahead: self.ahead, grows: true }
+    }
+
+    /// Looks at the destination. While a client waits that must be left until there is something for it: a key that has
+    /// expired is deleted by the look.
+    fn check_destination(&self, context: &Context<'_>, is_needed: bool) -> Result<(), Error> {
+        if is_needed || !context.has_waited() { self.destination.check_type(context) } else { Ok(()) }
+    }
+}
+
+/// Moves jobs that are due; returns how many arrived, or nothing if there are none. The destination is written first:
+/// what it did not take stays.
+fn move_jobs(context: &Context<'_>, request: &Request, key: &mut Key) -> Result<Option<usize>, Error> {
+    if request.unit.is_some() {
+        return Err(Error::JobQueue);
+    }
+    let Some(queue) = key.queue() else { return Ok(None) };
+    let instant = clock::now(context);
+    let now = instant.now;
+    let picked = queue.pick(Horizon { now, waiting: now.plus(request.ahead) }, request.limit());
+    request.check_destination(context, !picked.is_empty())?;
+    if picked.is_empty() && context.has_waited() {
+        return Ok(None);
+    }
     let mut effects = Effects::default();
     let mut moved = 0;
-    for (&slot, arrived) in picked.iter().zip(taken) {
-        if arrived {
-            queue.move_out(slot, &mut effects);
-            moved += 1;
-        } else {
-            queue.refuse_move(now, slot, &mut effects);
+    if !picked.is_empty() {
+        let items: Vec<Item<'_>> =
+            picked.iter().filter_map(|&slot| queue.view(slot, now)).map(Item::Job).collect();
+        let taken = request.destination.take(context, instant, &items)?;
+        for (&slot, arrived) in picked.iter().zip(taken) {
+            if arrived {
+                queue.move_out(slot, &mut effects);
+                moved += 1;
+            } else {
+                queue.refuse_move(now, slot, &mut effects);
+            }
         }
     }
     queue.tidy(now, &mut effects);
     propagate::effects(context, request.source, &effects);
-    Ok(moved)
+    Ok((!picked.is_empty()).then_some(moved))
+}
+
+/// Moves members that are due; returns how many, or nothing if there are none.
+fn move_members(context: &Context<'_>, request: &Request, key: &mut Key) -> Result<Option<usize>, Error> {
+    let instant = clock::now(context);
+    let unit = request.unit.unwrap_or(Unit::Milliseconds);
+    let mut members = sorted_set::pick(key, unit, instant.now.plus(request.ahead), request.limit())?;
+    request.check_destination(context, !members.is_empty())?;
+    if members.is_empty() {
+        return Ok(None);
+    }
+    let item = |member| Item::Member { member, due: unit.due(member.score).unwrap_or(UnixMs::MAX) };
+    let items: Vec<Item<'_>> = members.iter().map(item).collect();
+    let taken = request.destination.take(context, instant, &items)?;
+    // A new job's id is its own, so all that were taken have arrived, and they are the first.
+    members.truncate(taken.len());
+    sorted_set::remove(context, request.source, &members);
+    Ok(Some(members.len()))
 }
 
 fn parse(words: &[Text]) -> Result<Request, Error> {
     let mut args = Args::new(words);
     let (source, destination) = (args.next("source")?, args.next("destination")?);
-    let (mut verb, mut most, mut count, mut ahead, mut json) = (None, None, None, None, false);
+    let (mut verb, mut most, mut count, mut ahead, mut block) = (None, None, None, None, None);
+    let (mut seconds, mut json) = (false, false);
     while let Some(word) = args.peek() {
         if let Some(known) = Verb::named(word.as_bytes()) {
             args.value(&mut verb, |_| Ok(known))?;
@@ -114,6 +174,8 @@ fn parse(words: &[Text]) -> Result<Request, Error> {
             b"MAXLEN" => args.value(&mut most, |args| args.number("MAXLEN", 1, i64::MAX as u64))?,
             b"COUNT" => args.value(&mut count, Args::count)?,
             b"AHEAD" => args.value(&mut ahead, |args| args.duration("AHEAD"))?,
+            b"BLOCK" => args.value(&mut block, |args| args.duration("BLOCK"))?,
+            b"SECONDS" => args.flag(&mut seconds)?,
             b"JSON" => args.flag(&mut json)?,
             _ => return Err(args.syntax_error()),
         }
@@ -127,7 +189,8 @@ fn parse(words: &[Text]) -> Result<Request, Error> {
     check_words(verb, most, count, json)?;
     let form = if json { Form::Json } else { Form::Message };
     let destination = Destination { key: destination, verb, form, most };
-    Ok(Request { source, destination, count, ahead: ahead.unwrap_or(Millis::ZERO) })
+    let unit = seconds.then_some(Unit::Seconds);
+    Ok(Request { source, destination, count, ahead: ahead.unwrap_or(Millis::ZERO), unit, block })
 }
 
 /// Refuses words that do not go with the verb.

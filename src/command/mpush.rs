@@ -1,8 +1,10 @@
-//! `DQ.MPUSH key DELAY|AT [REPLACE] [PRIORITY n] [TTL ms] when id message [when id message ...]`
+//! `DQ.MPUSH key DELAY|AT [REPLACE] [PRIORITY n] [TTL ms] when id message [when id message ...]`, and into a sorted set
+//! `DQ.MPUSH key DELAY|AT ZSET [SECONDS] [REPLACE] [ENVELOPE] when * message [when * message ...]`
 
 use dq_engine::effect::Effects;
 use dq_engine::id::IdRef;
 use dq_engine::queue::{Outcome, Push as Job, When};
+use dq_engine::time::UnixMs;
 
 use crate::args::{Args, id_of};
 use crate::clock::{self, Instant};
@@ -10,8 +12,10 @@ use crate::error::Error;
 use crate::host::command::{Access, Argument, ArgumentKind, Command, KeyUse, Spec};
 use crate::host::{Context, Text};
 use crate::key;
-use crate::options::{KEY, PRIORITY, PushOptions, TTL};
+use crate::options::{KEY, PRIORITY, PushOptions, TTL, ZSET};
 use crate::propagate;
+use crate::reply;
+use crate::sorted_set::{self, Addition};
 
 pub struct MPush;
 
@@ -55,6 +59,7 @@ impl Command for MPush {
             Argument::word(c"replace", c"REPLACE").optional(),
             PRIORITY,
             TTL,
+            ZSET,
             Argument::of(
                 c"job",
                 ArgumentKind::Block,
@@ -70,25 +75,44 @@ impl Command for MPush {
 
     fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
         let request = parse(words)?;
-        let instant = clock::now(context);
-        let jobs = jobs(&request, instant)?;
-        let mut effects = Effects::default();
-        let outcomes = key::with_job_queue(context, request.key, &mut effects, |queue, effects| {
-            queue.check_pushes(instant.now, &jobs)?;
-            let push = |job| Ok(queue.push(instant.now, job, effects)?);
-            let outcomes = jobs.iter().map(push).collect::<Result<Vec<Outcome>, Error>>()?;
-            queue.tidy(instant.now, effects);
-            Ok(outcomes)
-        })?;
-        propagate::effects(context, request.key, &effects);
-        context.reply_array(jobs.len());
-        for (job, outcome) in jobs.iter().zip(outcomes) {
-            context.reply_array(2);
-            context.reply_bytes(&job.id.text());
-            context.reply_bytes(outcome.word().as_bytes());
+        match request.options.members(request.items.iter().any(|item| item.id.is_some()))? {
+            Some(addition) => push_members(context, &request, addition),
+            None => push_jobs(context, &request),
         }
-        Ok(())
     }
+}
+
+fn push_jobs(context: &Context<'_>, request: &Request<'_>) -> Result<(), Error> {
+    let instant = clock::now(context);
+    let jobs = jobs(request, instant)?;
+    let mut effects = Effects::default();
+    let outcomes = key::with_job_queue(context, request.key, &mut effects, |queue, effects| {
+        queue.check_pushes(instant.now, &jobs)?;
+        let push = |job| Ok(queue.push(instant.now, job, effects)?);
+        let outcomes = jobs.iter().map(push).collect::<Result<Vec<Outcome>, Error>>()?;
+        queue.tidy(instant.now, effects);
+        Ok(outcomes)
+    })?;
+    propagate::effects(context, request.key, &effects);
+    context.reply_array(jobs.len());
+    for (job, outcome) in jobs.iter().zip(outcomes) {
+        reply::pushed(context, Some(&job.id.text()), outcome);
+    }
+    Ok(())
+}
+
+fn push_members(context: &Context<'_>, request: &Request<'_>, addition: Addition) -> Result<(), Error> {
+    let instant = clock::now(context);
+    let due = |item: &Item<'_>| item.when.resolve(instant.now);
+    let due = request.items.iter().map(due).collect::<Result<Vec<UnixMs>, _>>()?;
+    key::check_sorted_set(context, request.key)?;
+    let add = |(item, due): (&Item<'_>, UnixMs)| {
+        sorted_set::add(context, request.key, addition, item.message, (instant, due))
+    };
+    let added = request.items.iter().zip(due).map(add).collect::<Result<Vec<_>, Error>>()?;
+    context.reply_array(added.len());
+    added.iter().for_each(|(id, outcome)| reply::pushed(context, id.as_deref(), *outcome));
+    Ok(())
 }
 
 fn jobs<'a>(request: &Request<'a>, instant: Instant) -> Result<Vec<Job<'a>>, Error> {

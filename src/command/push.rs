@@ -1,4 +1,5 @@
-//! `DQ.PUSH key message [DELAY ms | AT unix-ms] [ID id] [REPLACE [KEEPDUE]] [PRIORITY n] [TTL ms]`
+//! `DQ.PUSH key message [DELAY ms | AT unix-ms] [ID id] [REPLACE [KEEPDUE]] [PRIORITY n] [TTL ms]`, and into a sorted set
+//! `DQ.PUSH key message ZSET [DELAY ms | AT unix-ms] [SECONDS] [REPLACE] [ENVELOPE]`
 
 use dq_engine::effect::Effects;
 use dq_engine::id::IdRef;
@@ -11,8 +12,10 @@ use crate::error::Error;
 use crate::host::command::{Access, Argument, ArgumentKind, Command, KeyUse, Spec};
 use crate::host::{Context, Text};
 use crate::key;
-use crate::options::{KEY, PRIORITY, PushOptions, TTL, WHEN, take_when};
+use crate::options::{KEY, PRIORITY, PushOptions, TTL, WHEN, ZSET, take_when};
 use crate::propagate;
+use crate::reply;
+use crate::sorted_set::{self, Addition};
 
 pub struct Push;
 
@@ -23,6 +26,8 @@ struct Request<'a> {
     when: When,
     replace: Replace,
     options: PushOptions,
+    /// How it is written, if it goes into a sorted set.
+    members: Option<Addition>,
 }
 
 impl Command for Push {
@@ -51,27 +56,42 @@ impl Command for Push {
             .optional(),
             PRIORITY,
             TTL,
+            ZSET,
         ],
     };
 
     fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
         let request = parse(words)?;
-        let instant = clock::now(context);
-        let id = request.id.unwrap_or_else(|| IdRef::Uuid(clock::new_id(instant)));
-        let Request { key, message, when, replace, options, .. } = request;
-        let push = Job { id, message, when, priority: options.priority(), ttl: options.ttl, replace };
-        let mut effects = Effects::default();
-        let outcome = key::with_job_queue(context, key, &mut effects, |queue, effects| {
-            let outcome = queue.push(instant.now, &push, effects)?;
-            queue.tidy(instant.now, effects);
-            Ok(outcome)
-        })?;
-        propagate::effects(context, key, &effects);
-        context.reply_array(2);
-        context.reply_bytes(&id.text());
-        context.reply_bytes(outcome.word().as_bytes());
-        Ok(())
+        match request.members {
+            Some(addition) => push_member(context, &request, addition),
+            None => push_job(context, &request),
+        }
     }
+}
+
+fn push_job(context: &Context<'_>, request: &Request<'_>) -> Result<(), Error> {
+    let instant = clock::now(context);
+    let id = request.id.unwrap_or_else(|| IdRef::Uuid(clock::new_id(instant)));
+    let Request { key, message, when, replace, ref options, .. } = *request;
+    let push = Job { id, message, when, priority: options.priority(), ttl: options.ttl, replace };
+    let mut effects = Effects::default();
+    let outcome = key::with_job_queue(context, key, &mut effects, |queue, effects| {
+        let outcome = queue.push(instant.now, &push, effects)?;
+        queue.tidy(instant.now, effects);
+        Ok(outcome)
+    })?;
+    propagate::effects(context, key, &effects);
+    reply::pushed(context, Some(&id.text()), outcome);
+    Ok(())
+}
+
+fn push_member(context: &Context<'_>, request: &Request<'_>, addition: Addition) -> Result<(), Error> {
+    let instant = clock::now(context);
+    let due = request.when.resolve(instant.now)?;
+    key::check_sorted_set(context, request.key)?;
+    let (id, outcome) = sorted_set::add(context, request.key, addition, request.message, (instant, due))?;
+    reply::pushed(context, id.as_deref(), outcome);
+    Ok(())
 }
 
 fn parse(words: &[Text]) -> Result<Request<'_>, Error> {
@@ -92,5 +112,6 @@ fn parse(words: &[Text]) -> Result<Request<'_>, Error> {
     }
     args.finish()?;
     let when = when.unwrap_or(When::In(Millis::ZERO));
-    Ok(Request { key, message, id, when, replace: options.replace(keep_due)?, options })
+    let members = options.members(id.is_some() || keep_due)?;
+    Ok(Request { key, message, id, when, replace: options.replace(keep_due)?, options, members })
 }

@@ -9,6 +9,7 @@ use dq_engine::effect::{WORDS, Word, Words};
 use redis_module::raw;
 use smallvec::SmallVec;
 
+use super::sorted_set::Member;
 use super::text::{OwnedText, Text};
 
 /// Numbers below this are made once.
@@ -51,6 +52,11 @@ impl<'a> Arguments<'a> {
         let text = OwnedText::new(bytes);
         self.raw.push(text.0);
         self.owned.push(text);
+    }
+
+    /// Adds a member of a sorted set, which must be kept until the arguments were used.
+    pub fn member(&mut self, member: &'a Member) {
+        self.raw.push(member.text.0);
     }
 
     pub(super) fn raw(&self) -> &[*mut raw::RedisModuleString] {

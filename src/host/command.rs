@@ -41,6 +41,20 @@ pub struct Spec {
     pub arguments: &'static [Argument],
 }
 
+impl Spec {
+    /// Returns the flags that this server knows: `blocking` came with Redis 7.0, as `RM_SetCommandInfo` did.
+    fn known_flags(&self) -> CString {
+        let knows_blocking = unsafe { raw::RedisModule_SetCommandInfo }.is_some();
+        let words = self.flags.to_str().unwrap_or_default().split(' ');
+        let known: Vec<&str> = words.filter(|&flag| flag != "blocking" || knows_blocking).collect();
+        CString::new(known.join(" ")).unwrap_or_default()
+    }
+
+    fn has_flag(&self, flag: &str) -> bool {
+        self.flags.to_bytes().split(|&byte| byte == b' ').any(|word| word == flag.as_bytes())
+    }
+}
+
 /// Who may run a command.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -151,12 +165,19 @@ unsafe extern "C" fn dispatch<C: Command>(
     // SAFETY: the server hands over `count` strings; `Text` is a transparent wrapper of a pointer to one.
     let words = unsafe { std::slice::from_raw_parts(words.cast::<Text>(), count as usize) };
     let words = words.get(1..).unwrap_or_default();
-    let context = Context::new(context, words);
+    perform::<C>(&Context::new(context, words));
+    raw::REDISMODULE_OK as c_int
+}
+
+/// Runs the command and replies. A panic, which must not reach the server, becomes an error.
+pub(super) fn perform<C: Command>(context: &Context<'_>) {
+    let words = context.words();
     let done = guard(false, || {
-        let enough = if C::SPEC.arity < 0 { count >= -C::SPEC.arity } else { count == C::SPEC.arity };
+        let (count, arity) = (words.len() as c_int + 1, C::SPEC.arity);
+        let enough = if arity < 0 { count >= -arity } else { count == arity };
         if !enough {
             context.reply_wrong_arity();
-        } else if let Err(error) = C::run(&context, words) {
+        } else if let Err(error) = C::run(context, words) {
             context.reply_error(&error.to_string());
         }
         true
@@ -165,20 +186,20 @@ unsafe extern "C" fn dispatch<C: Command>(
         context.log_warning("a command panicked; please report this with the lines above");
         context.reply_error("ERR internal error in the dq module; the server's log says more");
     }
-    raw::REDISMODULE_OK as c_int
 }
 
 impl Entry {
     /// Makes the command known to the server. Only while the module is loaded.
     pub(super) fn register(&self, context: *mut raw::RedisModuleCtx) -> bool {
         let spec = &self.spec;
+        let flags = spec.known_flags();
         // SAFETY: all strings outlive the calls; the server copies what it keeps.
         unsafe {
             let created = api(raw::RedisModule_CreateCommand)(
                 context,
                 spec.name.as_ptr(),
                 Some(self.call),
-                spec.flags.as_ptr(),
+                flags.as_ptr(),
                 1,
                 spec.keys.len() as c_int,
                 1,
@@ -198,11 +219,10 @@ unsafe fn categorize(context: *mut raw::RedisModuleCtx, spec: &Spec) -> bool {
     else {
         return true;
     };
-    let flags = spec.flags.to_bytes();
-    let has = |flag: &str| flags.split(|&byte| byte == b' ').any(|word| word == flag.as_bytes());
-    let access = if has("readonly") { "read" } else { "write" };
-    let speed = if has("fast") { "fast" } else { "slow" };
+    let access = if spec.has_flag("readonly") { "read" } else { "write" };
+    let speed = if spec.has_flag("fast") { "fast" } else { "slow" };
+    let blocking = if spec.has_flag("blocking") { " blocking" } else { "" };
     let danger = if spec.access == Access::Dangerous { " dangerous" } else { "" };
-    let categories = CString::new(format!("{access} {speed}{danger}")).unwrap_or_default();
+    let categories = CString::new(format!("{access} {speed}{blocking}{danger}")).unwrap_or_default();
     unsafe { set(get(context, spec.name.as_ptr()), categories.as_ptr()) == raw::REDISMODULE_OK as c_int }
 }

@@ -1,5 +1,6 @@
 //! What a command may ask of the server while it runs: replies, replication, calls, time, the log.
 
+use std::cell::Cell;
 use std::ffi::{CStr, CString, c_long};
 
 use redis_module::raw;
@@ -8,22 +9,106 @@ use super::api;
 use super::arguments::Arguments;
 use super::text::Text;
 
+/// What kind of event is fired; `notify-keyspace-events` chooses by it.
+#[derive(Clone, Copy)]
+pub enum EventClass {
+    /// Of all keys: `g`.
+    Generic,
+    /// Of sorted sets: `z`.
+    SortedSet,
+    /// Of modules: `d`.
+    Module,
+}
+
 /// The server, as a running command sees it.
 pub struct Context<'a> {
     pub(super) raw: *mut raw::RedisModuleCtx,
     /// The arguments of the command, after its name.
     words: &'a [Text],
+    /// Whether it is a command whose client has waited.
+    waited: bool,
+    /// Whether that client goes on waiting.
+    waits: Cell<bool>,
 }
 
 impl<'a> Context<'a> {
     pub(super) fn new(raw: *mut raw::RedisModuleCtx, words: &'a [Text]) -> Self {
-        Context { raw, words }
+        Context { raw, words, waited: false, waits: Cell::new(false) }
+    }
+
+    /// The context of a command that runs again, since its client has waited.
+    pub(super) fn of_waiting(raw: *mut raw::RedisModuleCtx, words: &'a [Text]) -> Self {
+        Context { waited: true, ..Context::new(raw, words) }
+    }
+
+    /// Returns the arguments of the command, after its name.
+    pub fn words(&self) -> &'a [Text] {
+        self.words
+    }
+
+    /// Tells whether the command runs again, since its client has waited.
+    #[must_use]
+    pub fn has_waited(&self) -> bool {
+        self.waited
+    }
+
+    /// Lets the client, which has waited, go on waiting. Nothing may have been replied or changed.
+    pub fn wait_on(&self) {
+        self.waits.set(true);
+    }
+
+    pub(super) fn still_waits(&self) -> bool {
+        self.waits.get()
+    }
+
+    /// Tells whether the client may be made to wait: not in a transaction, a script or another module's call, where the
+    /// server would crash.
+    #[must_use]
+    pub fn may_block(&self) -> bool {
+        self.flags() & raw::REDISMODULE_CTX_FLAGS_DENY_BLOCKING == 0
+    }
+
+    /// Tells whether something may be written on behalf of a client that waits: not while writes are paused, for a
+    /// client's `CLIENT PAUSE` or a failover, while data are loaded, or on a replica.
+    #[must_use]
+    pub fn may_write(&self) -> bool {
+        let refused = raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_FLAGS_READONLY;
+        self.flags() & refused == 0 && unsafe { api(raw::RedisModule_AvoidReplicaTraffic)() } == 0
+    }
+
+    /// Tells whether the memory that the server may use is used up.
+    #[must_use]
+    pub fn is_memory_full(&self) -> bool {
+        self.flags() & raw::REDISMODULE_CTX_FLAGS_OOM != 0
+    }
+
+    fn flags(&self) -> u32 {
+        unsafe { api(raw::RedisModule_GetContextFlags)(self.raw) as u32 }
+    }
+
+    /// Returns the number of the selected database.
+    #[must_use]
+    pub fn database(&self) -> i32 {
+        unsafe { api(raw::RedisModule_GetSelectedDb)(self.raw) }
+    }
+
+    /// Selects a database; what was opened before stays that of the one before.
+    pub fn select(&self, database: i32) {
+        unsafe { api(raw::RedisModule_SelectDb)(self.raw, database) };
+    }
+
+    /// Calls back the clients that wait for `key`, after the running command or transaction.
+    pub fn signal_ready(&self, key: Text) {
+        unsafe { api(raw::RedisModule_SignalKeyAsReady)(self.raw, key.0) };
     }
 
     /// Begins the arguments of a command to be sent with `first`, such as a key. What the running command was given is
     /// passed on without a copy.
     #[must_use]
-    pub fn arguments(&self, first: Text) -> Arguments<'a> {
+    pub fn arguments<'b>(&self, first: Text) -> Arguments<'b>
+    where
+        'a: 'b,
+    {
         Arguments::new(first, self.words)
     }
 
@@ -55,9 +140,25 @@ impl<'a> Context<'a> {
         unsafe { api(raw::RedisModule_ReplyWithLongLong)(self.raw, integer) };
     }
 
+    /// Replies with a number that need not be whole.
+    pub fn reply_double(&self, double: f64) {
+        unsafe { api(raw::RedisModule_ReplyWithDouble)(self.raw, double) };
+    }
+
+    /// Tells whether the client speaks RESP3.
+    #[must_use]
+    pub fn speaks_resp3(&self) -> bool {
+        self.flags() & raw::REDISMODULE_CTX_FLAGS_RESP3 != 0
+    }
+
     /// Replies with null.
     pub fn reply_null(&self) {
         unsafe { api(raw::RedisModule_ReplyWithNull)(self.raw) };
+    }
+
+    /// Replies with a null in place of an array.
+    pub fn reply_null_array(&self) {
+        unsafe { api(raw::RedisModule_ReplyWithNullArray)(self.raw) };
     }
 
     /// Replies with `OK`.
@@ -101,9 +202,25 @@ impl<'a> Context<'a> {
         unsafe { api(raw::RedisModule_SignalModifiedKey)(self.raw, key.0) };
     }
 
-    /// Runs a command of the server, and replicates it as the server does. The reply, if it is an error, is returned
-    /// as one.
-    pub fn call(&self, command: &CStr, arguments: &Arguments<'_>) -> Result<(), String> {
+    /// Fires a keyspace event on `key`. Costs next to nothing if nobody listens.
+    pub fn notify(&self, class: EventClass, event: &CStr, key: Text) {
+        let class = match class {
+            EventClass::Generic => raw::REDISMODULE_NOTIFY_GENERIC,
+            EventClass::SortedSet => raw::REDISMODULE_NOTIFY_ZSET,
+            EventClass::Module => raw::REDISMODULE_NOTIFY_MODULE,
+        };
+        unsafe { api(raw::RedisModule_NotifyKeyspaceEvent)(self.raw, class, event.as_ptr(), key.0) };
+    }
+
+    /// Tells whether the server is reading its files.
+    #[must_use]
+    pub fn is_loading(&self) -> bool {
+        self.flags() & raw::REDISMODULE_CTX_FLAGS_LOADING != 0
+    }
+
+    /// Runs a command of the server, and replicates it as the server does. Returns the reply if it is an integer, else 0;
+    /// an error is returned as one.
+    pub fn call(&self, command: &CStr, arguments: &Arguments<'_>) -> Result<i64, String> {
         let raw = arguments.raw();
         // SAFETY: the format says that a vector and its length follow; the reply is freed once.
         unsafe {
@@ -117,20 +234,26 @@ impl<'a> Context<'a> {
             if reply.is_null() {
                 return Err(format!("ERR the server refused to run {}", command.to_string_lossy()));
             }
-            let result = error_of(reply);
+            let result = error_of(reply).map(|()| api(raw::RedisModule_CallReplyInteger)(reply));
             api(raw::RedisModule_FreeCallReply)(reply);
             result
         }
     }
 
-    /// Returns the wall clock in microseconds: frozen for the running command where the server has that.
+    /// Returns the wall clock in microseconds: frozen for the running command where the server has that. Outside a
+    /// command, and when one runs again since its client has waited, the frozen clock can be behind.
     #[must_use]
     pub fn microseconds(&self) -> u64 {
-        let now = match unsafe { raw::RedisModule_CachedMicroseconds } {
-            Some(cached) => unsafe { cached() },
-            None => unsafe { api(raw::RedisModule_Milliseconds)() }.saturating_mul(1000),
-        };
-        u64::try_from(now).unwrap_or(0)
+        match unsafe { raw::RedisModule_CachedMicroseconds } {
+            Some(cached) if !self.waited => u64::try_from(unsafe { cached() }).unwrap_or(0),
+            _ => self.milliseconds().saturating_mul(1000),
+        }
+    }
+
+    /// Returns the wall clock in milliseconds, read now.
+    #[must_use]
+    pub fn milliseconds(&self) -> u64 {
+        u64::try_from(unsafe { api(raw::RedisModule_Milliseconds)() }).unwrap_or(0)
     }
 
     /// Writes a warning into the server's log. The message is never a format.

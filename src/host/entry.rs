@@ -1,14 +1,16 @@
-//! Where the server enters when it loads the module, and the events of which it tells later.
+//! Where the server enters when it loads the module.
 
 use std::ffi::c_int;
 
 use redis_module::raw;
 
 use super::command::Entry;
+use super::config::Setting;
 use super::context::Context;
+use super::section::{self, Section};
 use super::text::Text;
-use super::{api, guard, module_type};
-use crate::{MODULE, clock};
+use super::{api, config, events, guard, module_type};
+use crate::MODULE;
 
 /// What the server is told of the module.
 pub struct Module {
@@ -18,8 +20,18 @@ pub struct Module {
     pub version: c_int,
     /// Its commands.
     pub commands: &'static [Entry],
+    /// What can be set.
+    pub settings: &'static [&'static Setting],
     /// Reads the arguments of the `loadmodule` line; an error keeps the module from being loaded.
     pub configure: fn(&[&[u8]]) -> Result<(), String>,
+    /// Fills the module's section of `INFO`.
+    pub info: fn(&Section),
+    /// The module was loaded, or the server became a master or a replica.
+    pub role_changed: fn(),
+    /// Data were loaded, or databases exchanged: any key may hold something else.
+    pub data_changed: fn(&Context<'_>),
+    /// A key was made, changed, or came to hold something else. Only after [`super::events::subscribe_to_keys`].
+    pub key_changed: fn(&Context<'_>, Text),
 }
 
 /// A file or replica stream that is damaged is refused instead of ending the server.
@@ -28,10 +40,6 @@ const HANDLE_IO_ERRORS: c_int = raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS as c_i
 const HANDLE_REPL_ASYNC_LOAD: c_int = raw::REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD as c_int;
 /// Valkey 9: the data can be moved slot by slot while it is in use.
 const HANDLE_ATOMIC_SLOT_MIGRATION: c_int = 1 << 5;
-
-/// Told when the server becomes a master or a replica. (The header's own constant is no symbol of the module.)
-const ROLE_CHANGED: raw::RedisModuleEvent =
-    raw::RedisModuleEvent { id: raw::REDISMODULE_EVENT_REPLICATION_ROLE_CHANGED, dataver: 1 };
 
 /// The function that every module exports.
 #[unsafe(no_mangle)]
@@ -72,13 +80,13 @@ fn load(raw_context: *mut raw::RedisModuleCtx, words: &[Text]) -> bool {
         context.log_warning(&message);
         return false;
     }
-    clock::draw_salt();
+    (MODULE.role_changed)();
     set_options(raw_context);
-    // SAFETY: the callback is static.
-    unsafe {
-        api(raw::RedisModule_SubscribeToServerEvent)(raw_context, ROLE_CHANGED, Some(role_changed));
-    }
-    module_type::register(raw_context) && MODULE.commands.iter().all(|entry| entry.register(raw_context))
+    events::subscribe(raw_context);
+    module_type::register(raw_context)
+        && MODULE.commands.iter().all(|entry| entry.register(raw_context))
+        && section::register(raw_context)
+        && config::register(raw_context, MODULE.settings)
 }
 
 fn set_options(context: *mut raw::RedisModuleCtx) {
@@ -89,14 +97,4 @@ fn set_options(context: *mut raw::RedisModuleCtx) {
         let options = HANDLE_IO_ERRORS | HANDLE_REPL_ASYNC_LOAD | migration;
         api(raw::RedisModule_SetModuleOptions)(context, options);
     }
-}
-
-/// A server that was promoted draws its own salt, so that its tokens differ from those of the master it replaces.
-unsafe extern "C" fn role_changed(
-    _: *mut raw::RedisModuleCtx,
-    _: raw::RedisModuleEvent,
-    _: u64,
-    _: *mut std::ffi::c_void,
-) {
-    guard((), clock::draw_salt);
 }

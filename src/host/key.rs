@@ -13,7 +13,7 @@ use super::module_type;
 use super::text::Text;
 
 /// An open key.
-pub struct Key(*mut raw::RedisModuleKey);
+pub struct Key(pub(super) *mut raw::RedisModuleKey);
 
 /// What a key holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +42,9 @@ impl Key {
         })
     }
 
-    /// Opens `name`, which is reported as modified, to give it a value.
+    /// Opens `name`, which is reported as modified, to give it a value or to change what is in it.
     #[must_use]
-    pub fn open_to_create(context: &Context<'_>, name: Text) -> Self {
+    pub fn open_to_change(context: &Context<'_>, name: Text) -> Self {
         let mode = (raw::REDISMODULE_READ | raw::REDISMODULE_WRITE) as i32;
         Key(unsafe { api(raw::RedisModule_OpenKey)(context.raw, name.0, mode).cast() })
     }

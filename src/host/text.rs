@@ -28,6 +28,23 @@ impl Text {
     }
 }
 
+/// A string that this module keeps: the name of a key.
+pub struct Name(OwnedText);
+
+impl Name {
+    /// Copies `text`.
+    #[must_use]
+    pub fn copy(text: Text) -> Self {
+        Name(OwnedText::new(text.bytes()))
+    }
+
+    /// Returns it as an argument, for as long as it is kept.
+    #[must_use]
+    pub fn text(&self) -> Text {
+        Text(self.0.0)
+    }
+}
+
 /// A string that this module made and must free.
 pub(super) struct OwnedText(pub(super) *mut raw::RedisModuleString);
 

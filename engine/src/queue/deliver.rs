@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Queue;
-use crate::effect::{Cause, Effect, Effects, Ids};
+use crate::effect::{Cause, Effect, Effects, FOREVER, Ids};
 use crate::id::IdRef;
 use crate::job::{Job, Reason, State, Token, View};
 use crate::lane::Horizon;
@@ -50,7 +50,7 @@ pub struct Delivery<'a> {
 
 /// Takes what a claim delivers.
 pub trait Deliver {
-    /// So many jobs will follow.
+    /// So many jobs will follow; at least one.
     fn expect(&mut self, count: usize);
     /// The next job.
     fn deliver(&mut self, delivery: Delivery<'_>);
@@ -78,19 +78,29 @@ impl Queue {
         picked
     }
 
-    /// Tells whether a claim would be given anything. O(log n).
+    /// Returns when, from `now` on, [`Queue::pick`] with a horizon that looks `ahead` first finds something if nothing
+    /// changes; `None` if it never will. O(log n) a priority in use.
     #[must_use]
-    pub fn is_due(&self, now: UnixMs) -> bool {
-        !self.is_paused(now) && self.orders.first_due(Horizon::at(now)).is_some()
+    pub fn available_at(&self, now: UnixMs, ahead: Millis) -> Option<UnixMs> {
+        let from = self.paused_until.map_or(now, |until| until.max(now));
+        let found = self.orders.available_at(from, ahead).filter(|_| from != FOREVER);
+        found.map(|at| at.max(from))
     }
 
-    /// Claims what is due: hands each job to `to`, then leases it or takes it out. O(log n) a job.
-    pub fn claim(&mut self, now: UnixMs, claim: &Claim, to: &mut impl Deliver, effects: &mut Effects<'_>) {
+    /// Claims what is due: hands each job to `to`, then leases it or takes it out. Returns how many. O(log n) a job.
+    pub fn claim(
+        &mut self,
+        now: UnixMs,
+        claim: &Claim,
+        to: &mut impl Deliver,
+        effects: &mut Effects<'_>,
+    ) -> usize {
         let picked = self.pick(Horizon::at(now), claim.limit);
-        to.expect(picked.len());
-        if picked.is_empty() {
-            return;
+        let count = picked.len();
+        if count == 0 {
+            return 0;
         }
+        to.expect(count);
         let length = claim.lease.unwrap_or(self.policy.lease);
         let token = claim.token.max(self.last_token.saturating_add(1));
         let lease = (!length.is_zero()).then(|| (now.plus(length), token));
@@ -110,6 +120,7 @@ impl Queue {
             Some((until, token)) => Effect::Lease { until, token, ids },
             None => Effect::Remove { cause: Cause::Claimed, ids },
         });
+        count
     }
 
     /// Shows a picked job as it is at `now`. O(1).

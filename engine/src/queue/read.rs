@@ -3,11 +3,10 @@
 use super::{Counters, Limit, Picked, Queue};
 use crate::id::IdRef;
 use crate::job::{Job, State, Token, View};
-use crate::lane::Horizon;
 use crate::orders::Census;
 use crate::policy::Policy;
 use crate::slots::Slot;
-use crate::time::UnixMs;
+use crate::time::{Millis, UnixMs};
 use crate::timeline::Key;
 
 /// Some jobs of a list.
@@ -92,7 +91,7 @@ impl Queue {
     /// Describes the queue as it is at `now`. O(log n) a priority in use.
     #[must_use]
     pub fn info(&self, now: UnixMs) -> Info {
-        let oldest_due = self.orders.next_due(now).filter(|&time| time <= now);
+        let oldest_due = self.orders.available_at(now, Millis::ZERO).filter(|&time| time <= now);
         Info {
             census: self.orders.census(now),
             oldest_due,
@@ -102,18 +101,6 @@ impl Queue {
             policy: self.policy,
             counters: self.counters,
         }
-    }
-
-    /// Returns when something becomes due that is not due at `now`, looking no further than the heads. O(log n).
-    #[must_use]
-    pub fn next_due(&self, now: UnixMs) -> Option<UnixMs> {
-        self.orders.next_due(now)
-    }
-
-    /// Tells whether anything is due within `horizon`, pause or not. O(log n).
-    #[must_use]
-    pub fn has_due(&self, horizon: Horizon) -> bool {
-        self.orders.first_due(horizon).is_some()
     }
 
     /// Returns the policy.

@@ -227,6 +227,10 @@ impl Scene {
         views.map(|view| String::from_utf8_lossy(&view.id.text()).into_owned()).collect()
     }
 
+    pub fn available(&self) -> Option<UnixMs> {
+        self.queue.available_at(self.now, Millis::ZERO)
+    }
+
     pub fn info(&self) -> Info {
         self.queue.info(self.now)
     }

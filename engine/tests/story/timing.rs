@@ -15,7 +15,7 @@ fn a_job_is_not_claimable_before_it_is_due_and_is_from_that_millisecond_on() {
         let due = 900 + 2 * delay;
         for early in [900 + delay, due - 1] {
             assert_eq!(scene.at(early).take(1), [""; 0]);
-            assert!(!scene.queue.is_due(scene.now));
+            assert_eq!(scene.available(), Some(UnixMs(START + due)));
             assert_eq!(scene.info().next_due, Some(UnixMs(START + due)));
         }
         assert_eq!(scene.at(due).take(1), ["a"]);
@@ -41,7 +41,7 @@ fn a_job_that_is_rescheduled_nearer_is_due_then() {
     let mut scene = Scene::empty();
     scene.push(job_at("a", 60_000));
     assert_eq!(scene.at(100).reschedule("a", When::In(Millis(200))), Some(State::Waiting));
-    assert_eq!(scene.queue.next_due(scene.now), Some(UnixMs(START + 300)));
+    assert_eq!(scene.available(), Some(UnixMs(START + 300)));
     assert_eq!(scene.at(299).take(1), [""; 0]);
     assert_eq!(scene.at(300).take(1), ["a"]);
 }
