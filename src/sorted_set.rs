@@ -112,6 +112,9 @@ pub fn pick(key: &mut Key, unit: Unit, until: UnixMs, limit: Limit) -> Result<Ve
 
 /// Takes `members` out, as one `ZREM`. O(log n) a member.
 pub fn remove(context: &Context<'_>, name: Text, members: &[Member]) {
+    if members.is_empty() {
+        return;
+    }
     let deleted = Key::open_to_change(context, name).remove_members(members);
     let mut arguments = context.arguments(name);
     members.iter().for_each(|member| arguments.member(member));

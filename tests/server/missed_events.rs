@@ -2,10 +2,12 @@
 
 use crate::harness::aof::{AOF, commands, rewrite};
 use crate::harness::client::Client;
+use crate::harness::eventually::{DEADLINE, eventually};
 use crate::harness::listener::Listener;
 use crate::harness::queue::{claim, fill_with_every_kind};
 use crate::harness::replica::start_pair;
 use crate::harness::server::{Server, Setup};
+use crate::harness::wire::encode;
 
 /// What is done before, a line each; the command; the events that it fires.
 type Case = (&'static str, &'static str, &'static [&'static str]);
@@ -88,6 +90,22 @@ const MOVES: [Case; 10] = [
     ("", "DQ.MOVE q to", &[]),
 ];
 
+const PLAIN: &str = "ZADD q 1600000000001 m1 1600000000002 m2";
+const PLAIN_AND_LATER: &str = "ZADD q 1600000000001 m1 4102444800000 m2";
+
+/// On plain sorted sets, the native events.
+const SORTED_SETS: [Case; 9] = [
+    ("", "DQ.PUSH q m ZSET", &["q zadd"]),
+    (PLAIN, "DQ.PUSH q m1 ZSET", &[]),
+    ("", "DQ.MPUSH q ZSET DELAY 0 * m1 0 * m2", &["q zadd", "q zadd"]),
+    (PLAIN, "DQ.CLAIM q COUNT 2", &["q zrem", "q del"]),
+    (PLAIN_AND_LATER, "DQ.CLAIM q COUNT 2", &["q zrem"]),
+    ("ZADD q 4102444800000 m", "DQ.CLAIM q", &[]),
+    (PLAIN, "DQ.MOVE q to COUNT 1", &["to rpush", "q zrem"]),
+    (PLAIN, "DQ.MOVE q to PUSH", &["to dq.push", "q zrem", "q del"]),
+    ("ZADD q 4102444800000 m", "DQ.MOVE q to", &[]),
+];
+
 /// What `DQ.APPLY` can be told on [`LEASED`], a word or two each.
 const APPLIED: [(&str, &[&str]); 14] = [
     ("PUT d m 1600000000000 PUT e m 1600000000000", &["q dq.push"]),
@@ -112,7 +130,7 @@ const APPLIED: [(&str, &[&str]); 14] = [
 /// All cases, those of `DQ.APPLY` as commands.
 fn cases() -> Vec<(String, String, Vec<String>)> {
     let owned = |events: &[&str]| events.iter().map(|event| (*event).to_owned()).collect();
-    let plain = ONE_KEY.iter().chain(&MOVES);
+    let plain = ONE_KEY.iter().chain(&MOVES).chain(&SORTED_SETS);
     let plain = plain.map(|(before, line, events)| ((*before).into(), (*line).into(), owned(events)));
     let applied = APPLIED
         .iter()
@@ -164,6 +182,24 @@ fn a_transaction_and_a_script_fire_the_events_of_their_commands() {
     let script = "redis.call('DQ.CLAIM', KEYS[1]); return redis.call('DQ.PAUSE', KEYS[1])";
     assert_eq!(client.call(&["EVAL", script, "1", "q"]), "OK");
     assert_eq!(listener.events(client), ["q dq.claim", "q dq.pause"]);
+}
+
+#[test]
+fn who_is_served_after_waiting_fires_the_event_after_that_of_the_push() {
+    let server = Server::start();
+    let client = &mut server.connect();
+    let mut listener = Listener::start(&server, "KA");
+    for (wait, served) in [
+        ("DQ.CLAIM q LEASE 1000 BLOCK 0", &["q dq.claim"][..]),
+        ("DQ.MOVE q to BLOCK 0", &["to rpush", "q dq.move"]),
+    ] {
+        let waiter = &mut server.connect();
+        waiter.send(&encode(&wait.split(' ').collect::<Vec<_>>())).expect("it is sent");
+        eventually("a client waits", DEADLINE, || client.info("clients", "blocked_clients") == "1");
+        client.done("DQ.PUSH q m");
+        assert!(!waiter.receive().expect("it is served").is_null());
+        assert_eq!(listener.events(client), [&["q dq.push"], served].concat(), "{wait}");
+    }
 }
 
 #[test]

@@ -23,7 +23,7 @@ const COMMANDS: [(&str, &str, Need); 25] = [
     ("DQ.CLAIM q", "[q]", Both),
     ("DQ.CLAIM q COUNT 5 LEASE 5", "[q]", Both),
     ("DQ.ACK q 1-a 2-b", "[q]", Write),
-    ("DQ.CANCEL q a b", "[q]", Both),
+    ("DQ.CANCEL q a b", "[q]", Write),
     ("DQ.MOVE q p", "[q p]", Both),
     ("DQ.MOVE q p2 XADD COUNT 5 MAXLEN 5", "[q p2]", Both),
     ("DQ.MOVE q p3 PUSH AHEAD 5", "[q p3]", Both),

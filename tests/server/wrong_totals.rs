@@ -7,6 +7,7 @@ use crate::harness::numbers::{COUNTERS, counter};
 use crate::harness::queue::{claim, claim_one, push_many};
 use crate::harness::replica::{follow, start_pair, wait_in_step};
 use crate::harness::server::{Server, Setup};
+use crate::harness::wire::encode;
 use std::fs;
 
 /// A lease that ends leaves no trace until its job is taken again, and that not as such; so there is no total of it.
@@ -112,6 +113,35 @@ fn a_replica_counts_what_its_master_does_and_not_what_it_gets_as_a_whole() {
     follow(&late, &master);
     assert!(counter(&mut late.connect(), "q", "pushed") > 0, "the queue has come");
     assert_eq!(totals(&mut late.connect()), NOTHING);
+}
+
+#[test]
+fn who_waits_is_counted_while_he_waits() {
+    let server = Server::start();
+    let client = &mut server.connect();
+    let numbers = |client: &mut Client| {
+        ["waited_keys", "waiters", "timers"].map(|name| client.info("dq", &format!("dq_{name}")))
+    };
+    assert_eq!(numbers(client), ["0", "0", "0"]);
+    client.done("DQ.PUSH far m DELAY 1000000000");
+    let mut waiters = Vec::new();
+    for line in [
+        "DQ.CLAIM q BLOCK 0",
+        "DQ.CLAIM q BLOCK 0",
+        "DQ.MOVE far list BLOCK 0",
+        "DQ.CLAIM other BLOCK 1000000000",
+    ] {
+        let mut waiter = server.connect();
+        waiter.send(&encode(&line.split(' ').collect::<Vec<_>>())).expect("it is sent");
+        waiters.push(waiter);
+    }
+    eventually("four clients wait", DEADLINE, || numbers(client) == ["3", "4", "2"]);
+    client.done("DQ.PUSH q m");
+    eventually("one was served", DEADLINE, || numbers(client) == ["3", "3", "2"]);
+    client.done("DQ.MPUSH q DELAY 0 * m");
+    eventually("another was served", DEADLINE, || numbers(client) == ["2", "2", "2"]);
+    waiters.clear();
+    eventually("the others have gone", DEADLINE, || numbers(client) == ["0", "0", "0"]);
 }
 
 #[test]

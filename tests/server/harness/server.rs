@@ -283,7 +283,7 @@ impl Drop for Server {
 }
 
 /// A new empty folder; short, because a socket's path may have 107 bytes only.
-fn fresh_directory() -> PathBuf {
+pub fn fresh_directory() -> PathBuf {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let path = std::env::temp_dir().join(format!("dq-{}-{number}", std::process::id()));
@@ -292,7 +292,8 @@ fn fresh_directory() -> PathBuf {
     path
 }
 
-fn socket_in(directory: &Path) -> PathBuf {
+/// Where the server in this folder listens.
+pub fn socket_in(directory: &Path) -> PathBuf {
     directory.join("socket")
 }
 
