@@ -58,7 +58,7 @@ sweep: ## Restore payloads with every damage on every server of `make servers` (
 	cargo build
 	SWEEP=all ONLY=damaged_payload scripts/test-servers $(DEBUG_MODULE) $(if $(filter command,$(origin SERVERS)),$(SERVERS),all)
 
-soak: ## Random clients and random disasters against a master and its replica (TIME=600 seconds, SEED=number, ARGS: see soak/)
+soak: ## Random clients and random disasters against master and replica (TIME=600 seconds, SEED=number, ARGS: see soak/)
 	@scripts/need cargo cc libclang redis-server
 	cargo build
 	DQ_MODULE=$(DEBUG_MODULE) cargo run --quiet -p dq-soak -- --time $(or $(TIME),600) $(if $(SEED),--seed $(SEED)) $(ARGS)

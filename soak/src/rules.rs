@@ -22,7 +22,7 @@ pub fn of_delivery(events: &[Event], at: usize, around: &Around<'_>) -> Option<S
         .or_else(|| miscounted(events, at, around))
         .or_else(|| risen(events, given))
         .or_else(|| undead(events, given, around))
-        .or_else(|| expired(events, given))
+        .or_else(|| expired(events, given, around))
         .or_else(|| paused(given, around))
 }
 
@@ -239,15 +239,21 @@ fn undead(events: &[Event], given: &Event, around: &Around<'_>) -> Option<String
     Some(format!("delivered after it died: {:?}", died.what))
 }
 
-/// What was seen with an expiry is not delivered after it, unless it was given another.
-fn expired(events: &[Event], given: &Event) -> Option<String> {
+/// What was seen with an expiry is not delivered after it, unless it was given another, or died and was redriven.
+fn expired(events: &[Event], given: &Event, around: &Around<'_>) -> Option<String> {
     let What::Seen(seen) = &events.first()?.what else { return None };
     let over = given.span.earliest_ms() > seen.expires? + SLACK_MS;
     let renewed = events.iter().any(|event| {
-        event.is_possible()
-            && matches!(event.what, What::Pushed { .. } | What::Rescheduled { .. } | What::Redriven { .. })
+        let renews =
+            matches!(event.what, What::Pushed { .. } | What::Rescheduled { .. } | What::Redriven { .. });
+        renews && event.is_possible()
     });
-    (over && !renewed && seen.state != "dead").then(|| format!("delivered after its TTL, {:?}", seen.expires))
+    let redriven = around.wholes.iter().any(|whole| {
+        matches!(whole.sweep, Sweep::Redrive { .. })
+            && whole.queue == given.queue
+            && whole.outcome.is_possible()
+    });
+    (over && !renewed && !redriven).then(|| format!("delivered after its TTL, {:?}", seen.expires))
 }
 
 /// A paused queue delivers nothing.
