@@ -3,15 +3,16 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build run test test-engine test-package test-stack test-clients demo demo-cluster bench bench-wake servers lint package install uninstall help
+.PHONY: build run test test-engine test-package test-stack test-clients fuzz sweep soak demo demo-cluster bench bench-wake servers lint
+.PHONY: package install uninstall help
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
-RELEASE_MODULE := $(TARGET)/release/libdq.so
-DEBUG_MODULE := $(TARGET)/debug/libdq.so
-PACKAGE := $(TARGET)/package
-CLIENT_FOLDER := $(TARGET)/clients
+BUILD := $(abspath $(or $(CARGO_TARGET_DIR),target))
+RELEASE_MODULE := $(BUILD)/release/libdq.so
+DEBUG_MODULE := $(BUILD)/debug/libdq.so
+PACKAGE := $(BUILD)/package
+CLIENT_FOLDER := $(BUILD)/clients
 
 # What can be set on the command line.
 PORT := 6379
@@ -19,6 +20,9 @@ DATA := data
 SERVERS := default
 CLIENTS := redis-py ioredis node-redis redis-rs
 ARGS :=
+TIME :=
+SEED :=
+TARGET :=
 
 build: ## Build the release module, target/release/libdq.so; plain `make` does this
 	@scripts/need cargo cc libclang
@@ -35,7 +39,7 @@ test: ## Everything that must pass: format, lints, engine, real servers (SERVERS
 	cargo fmt --all --check
 	cargo test -p dq-engine
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo test -p dq-bench
+	cargo test -p dq-bench -p dq-fuzz -p dq-soak
 	cargo test --examples
 	cargo build
 	DQ_MODULE=$(DEBUG_MODULE) cargo run --quiet --example sharded -- --jobs 1000
@@ -44,6 +48,21 @@ test: ## Everything that must pass: format, lints, engine, real servers (SERVERS
 test-engine: ## The engine's tests alone: seconds, and nothing but Rust is needed
 	@scripts/need cargo cc
 	cargo test -p dq-engine
+
+fuzz: ## Fuzz the engine, guided by coverage (TIME=60 seconds each; TARGET=chunks, effects or operations, else all)
+	@scripts/need cargo cc c++
+	@scripts/fuzz $(or $(TIME),60) $(TARGET)
+
+sweep: ## Restore payloads with every damage on every server of `make servers` (SERVERS=default, or names); takes an hour
+	@scripts/need cargo cc libclang redis-server pip
+	$(if $(filter command,$(origin SERVERS)),,@scripts/fetch-servers)
+	cargo build
+	SWEEP=all ONLY=damaged_payload scripts/test-servers $(DEBUG_MODULE) $(if $(filter command,$(origin SERVERS)),$(SERVERS),all)
+
+soak: ## Random clients and random disasters against master and replica (TIME=600 seconds, SEED=number, ARGS: see soak/)
+	@scripts/need cargo cc libclang redis-server
+	cargo build
+	DQ_MODULE=$(DEBUG_MODULE) cargo run --quiet -p dq-soak -- --time $(or $(TIME),600) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 demo: ## A shop's payment time-outs, four workers, one of them killed (ARGS="--port 6379": on a running server)
 	@scripts/need cargo cc libclang redis-server

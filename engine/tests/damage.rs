@@ -12,48 +12,17 @@
 mod random;
 
 use dq_engine::codec::{HEADER, JOBS, Writer};
-use dq_engine::effect::{Effects, parse};
+use dq_engine::effect::Effects;
 use dq_engine::id::IdRef;
-use dq_engine::job::State;
 use dq_engine::queue::{Loaded, Queue};
-use dq_engine::time::{Millis, UnixMs};
-use dq_engine::timeline::Key;
+use dq_engine::time::UnixMs;
 use proptest::prelude::*;
 
+use random::aftermath::use_up;
 use random::chunks::{loaded, stored};
 use random::perform::{Book, perform};
-use random::rich::{MADE, rich};
-use random::words::{borrowed, words_of};
-use random::{NARROW, Op, START, configured, steps};
-
-/// Does everything that goes through all jobs; a replica must be able to follow.
-fn use_up(mut queue: Queue) {
-    let mut replica = loaded(&stored(&queue));
-    let (now, book) = (UnixMs(MADE.0 + 1_000_000_000_000), Book::default());
-    let ops = [
-        Op::Tidy,
-        Op::Claim { count: 3, bytes: usize::MAX, lease: Some(Millis(5)), token: 1 },
-        Op::Redrive { delay: Millis(0), count: 3 },
-        Op::Resume,
-        Op::Claim { count: usize::MAX, bytes: usize::MAX, lease: Some(Millis(5)), token: 1 },
-        Op::Purge { state: State::Claimed, count: usize::MAX },
-        Op::Move { count: usize::MAX, bytes: usize::MAX, ahead: 1 << 40, conflicts: 0x55 },
-        Op::Purge { state: State::Dead, count: usize::MAX },
-    ];
-    for op in &ops {
-        let mut effects = Effects::default();
-        perform(&mut queue, now.0, op, &book, &mut effects);
-        let words = words_of(&effects);
-        if !effects.is_empty() {
-            replica.apply(&parse(&borrowed(&words)).expect("effects are understood")).expect("effects fit");
-        }
-        let info = queue.info(now);
-        assert_eq!(info.census.waiting + info.census.claimed + info.census.dead, queue.len(now));
-        assert_eq!(queue.walk(State::Waiting, Key::FIRST, now).count(), info.census.waiting);
-        assert_eq!(queue.check(), Ok(()));
-    }
-    assert_eq!(stored(&queue), stored(&replica));
-}
+use random::rich::rich;
+use random::{NARROW, START, configured, steps};
 
 /// Loads `chunk`, which is the header or comes behind it: refused with nothing changed, or sound.
 fn load_damaged(header: Option<&Vec<u8>>, chunk: &[u8]) -> Option<Loaded> {

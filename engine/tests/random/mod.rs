@@ -4,6 +4,7 @@
 
 #![allow(dead_code, reason = "each test crate uses a part")]
 
+pub mod aftermath;
 pub mod chunks;
 pub mod perform;
 pub mod rich;
