@@ -17,7 +17,7 @@ CLIENT_FOLDER := $(BUILD)/clients
 # What can be set on the command line.
 PORT := 6379
 DATA := data
-SERVERS := default
+SERVERS := default smoke
 CLIENTS := redis-py ioredis node-redis redis-rs
 ARGS :=
 TIME :=
@@ -33,7 +33,7 @@ run: ## Start a redis-server with the module in the foreground (PORT=6379, DATA=
 	cargo build --release
 	@scripts/run-server $(RELEASE_MODULE) $(PORT) "$(abspath $(DATA))"
 
-test: ## Everything that must pass: format, lints, engine, real servers (SERVERS=all, or names: see `make servers`)
+test: ## Everything that must pass, on the default server in full and on others in short (SERVERS=all, default, or names)
 	@scripts/need cargo cc libclang redis-server faketime
 	$(if $(filter-out default,$(SERVERS)),@$(MAKE) --no-print-directory servers)
 	cargo fmt --all --check
@@ -44,6 +44,7 @@ test: ## Everything that must pass: format, lints, engine, real servers (SERVERS
 	cargo build
 	DQ_MODULE=$(DEBUG_MODULE) cargo run --quiet --example sharded -- --jobs 1000
 	scripts/test-servers $(DEBUG_MODULE) $(SERVERS)
+	@$(MAKE) --no-print-directory test-package test-stack test-clients
 
 test-engine: ## The engine's tests alone: seconds, and nothing but Rust is needed
 	@scripts/need cargo cc
