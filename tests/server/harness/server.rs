@@ -171,6 +171,13 @@ impl Server {
         self.start_again();
     }
 
+    /// Like `start_again`, but without the module: the files must be such that any server reads them.
+    #[track_caller]
+    pub fn start_again_without_module(&mut self) {
+        self.setup.is_without_module = true;
+        self.start_again();
+    }
+
     /// Whether the process still runs.
     pub fn is_alive(&mut self) -> bool {
         self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
