@@ -3,6 +3,7 @@
 //! DQ_SERVER names the server's binary (default: redis-server on the PATH), DQ_MODULE the module's file
 //! (default: libdq.so beside the test's own build folder).
 
+use crate::harness::client::Client;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -32,6 +33,12 @@ pub fn module_path() -> PathBuf {
 pub fn has_debug_directive() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| knows_directive("enable-debug-command yes"))
+}
+
+/// Whether the server tells modules which protocol a client speaks, so that they can give scores in pairs in RESP3: that
+/// came with Redis 7.0, as COMMAND DOCS did.
+pub fn tells_modules_the_protocol(client: &mut Client) -> bool {
+    !client.ask("COMMAND DOCS PING").is_error()
 }
 
 /// Asks the server by a configuration whose second line is certainly wrong: which line does it blame?
