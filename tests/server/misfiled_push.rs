@@ -28,7 +28,7 @@ fn a_message_that_is_there_stays_as_it_is() {
     client.done(&format!("DQ.PUSH s m ZSET AT {PAST}"));
     let before = changes(client);
     assert_eq!(client.ask(&format!("DQ.PUSH s m ZSET AT {FUTURE}")), "[nil waiting]");
-    assert_eq!(client.ask("DQ.PUSH s m ZSET SECONDS"), "[nil waiting]");
+    assert_eq!(client.ask("DQ.PUSH s m ZSET DELAY 1000"), "[nil waiting]");
     assert_eq!((changes(client), scored(client, "s")), (before, format!("[m \"{PAST}\"]")));
 }
 
@@ -84,7 +84,7 @@ fn many_are_pushed_as_one_would_be() {
         client.ask("DQ.MPUSH s AT REPLACE ZSET 1600000000007 * a 1600000000005 * a 1600000000006 * c");
     assert_eq!(reply, "[[nil replaced] [nil replaced] [nil created]]");
     assert_eq!(members(client, "s"), "[known b a c]");
-    let reply = client.ask("DQ.MPUSH s DELAY SECONDS ENVELOPE ZSET REPLACE 0 * x 0 * x");
+    let reply = client.ask("DQ.MPUSH other DELAY SECONDS ENVELOPE ZSET REPLACE 0 * x 0 * x");
     assert!(reply.items().iter().all(|one| one.items()[1] == "created"), "{reply}");
 }
 
