@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build run test test-engine demo bench servers lint help
+.PHONY: build run test test-engine demo demo-sorted-set bench servers libraries lint help
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
@@ -28,7 +28,7 @@ run: ## Start a redis-server with the module in the foreground (PORT=6379, DATA=
 
 test: ## Everything that must pass: format, lints, engine, real servers (SERVERS=all, or names: see `make servers`)
 	@scripts/need cargo cc libclang redis-server faketime
-	$(if $(filter-out default,$(SERVERS)),@$(MAKE) --no-print-directory servers)
+	$(if $(filter-out default,$(SERVERS)),@$(MAKE) --no-print-directory servers libraries)
 	cargo fmt --all --check
 	cargo test -p dq-engine
 	cargo clippy --workspace --all-targets -- -D warnings
@@ -46,6 +46,11 @@ demo: ## A shop's payment time-outs, four workers, one of them killed (ARGS="--p
 	cargo build --release
 	DQ_MODULE=$(RELEASE_MODULE) cargo run --release --quiet --example orders -- $(ARGS)
 
+demo-sorted-set: ## A sorted set that is polled, and the same one with DQ.CLAIM and DQ.MOVE (ARGS: see examples/sorted_set/)
+	@scripts/need cargo cc libclang redis-server
+	cargo build --release
+	DQ_MODULE=$(RELEASE_MODULE) cargo run --release --quiet --example sorted_set -- $(ARGS)
+
 bench: ## Measure DQ against what people use instead; writes bench/README.md (ARGS: see bench/)
 	@scripts/need cargo cc libclang redis-server taskset
 	cargo build --release
@@ -55,6 +60,10 @@ servers: ## Fetch the other servers that the tests know into .servers (for make 
 	@scripts/need pip
 	scripts/fetch-servers
 
+libraries: ## Fetch the queue libraries that the tests use as producers into target/libraries
+	@scripts/need pip
+	scripts/fetch-libraries $(TARGET)
+
 lint: ## Check the format and the lints
 	@scripts/need cargo cc libclang
 	cargo fmt --all --check
@@ -63,4 +72,4 @@ lint: ## Check the format and the lints
 help: ## Print this
 	@echo "DQ, a delay-queue module for Redis and Valkey. Make's targets:"
 	@sed -n 's/^\([a-z-]*\):.* *## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
-		printf '  make %-12s %s\n' "$$name" "$$text"; done
+		printf '  make %-16s %s\n' "$$name" "$$text"; done
