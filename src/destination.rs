@@ -95,13 +95,17 @@ impl Destination {
         if kind == Kind::Missing || kind == self.verb.kind() { Ok(()) } else { Err(Error::WrongType) }
     }
 
-    /// Takes `items`, of which there is one; tells for each whether it arrived. An error means that none did.
+    /// Takes `items`; tells for each whether it arrived. Those at the end of which nothing is told were not taken. An error
+    /// means that none was.
     pub fn take(
         &self,
         context: &Context<'_>,
         instant: Instant,
         items: &[Item<'_>],
     ) -> Result<Vec<bool>, Error> {
+        if items.is_empty() {
+            return Ok(Vec::new());
+        }
         match self.verb {
             Verb::RPush => self.take_at_once(context, c"RPUSH", items),
             Verb::LPush => self.take_at_once(context, c"LPUSH", items),

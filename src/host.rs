@@ -9,20 +9,24 @@ mod alloc;
 mod arguments;
 pub mod blocking;
 pub mod command;
+mod config;
 mod context;
 mod description;
 mod entry;
 pub mod events;
 mod key;
 pub mod module_type;
+mod section;
 pub mod sorted_set;
 mod text;
 pub mod timer;
 
 pub use arguments::Arguments;
-pub use context::Context;
+pub use config::{Setting, Unit};
+pub use context::{Context, EventClass};
 pub use entry::Module;
 pub use key::{Key, Kind};
+pub use section::Section;
 pub use text::{Name, Text};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -12,8 +12,10 @@ mod datatype;
 mod destination;
 mod error;
 mod host;
+mod info;
 mod json;
 mod key;
+mod notify;
 mod options;
 mod propagate;
 mod reply;
@@ -21,11 +23,13 @@ mod sorted_set;
 mod waiters;
 
 /// What the server is told of this module.
-const MODULE: host::Module = host::Module {
+static MODULE: host::Module = host::Module {
     name: c"dq",
     version: 100,
     commands: &command::TABLE,
+    settings: &config::SETTINGS,
     configure: config::configure,
+    info: info::fill,
     // A server that was promoted draws its own salt, so that its tokens differ from those of the master it replaces.
     role_changed: clock::draw_salt,
     data_changed: waiters::all_changed,

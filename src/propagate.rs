@@ -1,9 +1,10 @@
-//! Tells replicas, the AOF, watchers, caching clients and those who wait what a command did to a queue.
+//! Tells everyone who must know what a command did to a queue: replicas, the AOF, watchers, caching clients,
+//! subscribers of keyspace events, `INFO`, and those who wait.
 
-use dq_engine::effect::{Effects, VERSION, Words};
+use dq_engine::effect::{Effect, Effects, VERSION, Words};
 
 use crate::host::{Context, Text};
-use crate::waiters;
+use crate::{info, notify, waiters};
 
 /// Sends `effects` as one `DQ.APPLY`. Does nothing, so that nothing counts as changed, if there are none.
 pub fn effects(context: &Context<'_>, key: Text, effects: &Effects<'_>) {
@@ -16,16 +17,21 @@ pub fn effects(context: &Context<'_>, key: Text, effects: &Effects<'_>) {
         effect.write(&mut arguments);
     }
     context.replicate(c"DQ.APPLY", &arguments);
-    tell(context, key);
+    info::count(&effects.0);
+    tell(context, key, &effects.0);
 }
 
-/// Sends the running command, which changed the queue, as it came.
-pub fn verbatim(context: &Context<'_>, key: Text) {
+/// Sends the running `DQ.APPLY`, which did `effects`, on as it came.
+pub fn applied(context: &Context<'_>, key: Text, effects: &[Effect<'_>]) {
     context.replicate_verbatim();
-    tell(context, key);
+    if !context.is_loading() {
+        info::count(effects);
+    }
+    tell(context, key, effects);
 }
 
-fn tell(context: &Context<'_>, key: Text) {
+fn tell(context: &Context<'_>, key: Text, effects: &[Effect<'_>]) {
     context.signal_modified(key);
+    notify::fire(context, key, effects);
     waiters::changed(context, key);
 }

@@ -11,7 +11,7 @@ use dq_engine::time::{Millis, UnixMs};
 use crate::clock::{self, Instant};
 use crate::error::Error;
 use crate::host::sorted_set::Member;
-use crate::host::{Context, Key, Text};
+use crate::host::{Context, EventClass, Key, Text};
 use crate::json;
 
 /// Scores from here on, and below [`SECONDS_END`], look like Unix seconds: the years 1973 to 5138.
@@ -112,11 +112,17 @@ pub fn pick(key: &mut Key, unit: Unit, until: UnixMs, limit: Limit) -> Result<Ve
 
 /// Takes `members` out, as one `ZREM`. O(log n) a member.
 pub fn remove(context: &Context<'_>, name: Text, members: &[Member]) {
+    if members.is_empty() {
+        return;
+    }
     let deleted = Key::open_to_change(context, name).remove_members(members);
     let mut arguments = context.arguments(name);
     members.iter().for_each(|member| arguments.member(member));
     context.replicate(c"ZREM", &arguments);
-    context.notify_removal(name, deleted);
+    context.notify(EventClass::SortedSet, c"zrem", name);
+    if deleted {
+        context.notify(EventClass::Generic, c"del", name);
+    }
 }
 
 /// How members are added.

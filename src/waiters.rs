@@ -9,6 +9,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use dq_engine::time::{Millis, UnixMs};
 
@@ -65,7 +66,6 @@ type Keys = HashMap<Box<[u8]>, Rc<Place>>;
 #[derive(Default)]
 struct Places {
     by_database: RefCell<HashMap<i32, Keys>>,
-    count: Cell<usize>,
     /// Whether the server tells of changed keys, which it does from the first wait on.
     listens: Cell<bool>,
 }
@@ -73,6 +73,28 @@ struct Places {
 thread_local! {
     /// Of the server's main thread, where all callbacks run. Never freed: the server may be gone before the thread is.
     static PLACES: &'static Places = Box::leak(Box::default());
+}
+
+/// How many there are. A crashing server reads these in the middle of anything, from any thread.
+static WAITERS: AtomicU64 = AtomicU64::new(0);
+static WAITED_KEYS: AtomicU64 = AtomicU64::new(0);
+static TIMERS: AtomicU64 = AtomicU64::new(0);
+
+/// Numbers about those who wait.
+pub struct Census {
+    /// Clients that wait.
+    pub waiters: u64,
+    /// Keys that they wait for.
+    pub keys: u64,
+    /// Timers that are set: at most one a key.
+    pub timers: u64,
+}
+
+/// Returns how many wait now. O(1).
+#[must_use]
+pub fn census() -> Census {
+    let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+    Census { waiters: read(&WAITERS), keys: read(&WAITED_KEYS), timers: read(&TIMERS) }
 }
 
 /// Lets the client of the running command wait until `wants` can be had from `key`; after `limit`, if that is not
@@ -101,11 +123,10 @@ pub fn wait<C: Command>(context: &Context<'_>, key: Text, wants: Wants, limit: M
 /// A key was made or changed, or came to hold something else. A comparison if nobody waits, a look-up in a hash table if
 /// nobody waits for this key.
 pub fn changed(context: &Context<'_>, key: Text) {
-    let places = places();
-    if places.count.get() == 0 {
+    if WAITED_KEYS.load(Ordering::Relaxed) == 0 {
         return;
     }
-    if let Some(place) = places.find(context.database(), key) {
+    if let Some(place) = places().find(context.database(), key) {
         place.look(context);
     }
 }
@@ -144,7 +165,7 @@ impl Places {
 
     fn at(&self, database: i32, key: Text) -> Rc<Place> {
         let place = || {
-            self.count.set(self.count.get() + 1);
+            WAITED_KEYS.fetch_add(1, Ordering::Relaxed);
             Rc::new(Place::new(database, key))
         };
         let mut by_database = self.by_database.borrow_mut();
@@ -156,7 +177,7 @@ impl Places {
         let mut by_database = self.by_database.borrow_mut();
         let Some(keys) = by_database.get_mut(&place.database) else { return };
         if keys.remove(place.name.text().bytes()).is_some() {
-            self.count.set(self.count.get() - 1);
+            WAITED_KEYS.fetch_sub(1, Ordering::Relaxed);
         }
         if keys.is_empty() {
             by_database.remove(&place.database);
@@ -177,6 +198,7 @@ impl Place {
     }
 
     fn join(&self, wants: Wants, end: Option<UnixMs>) {
+        WAITERS.fetch_add(1, Ordering::Relaxed);
         let mut all = self.wants.borrow_mut();
         match all.iter_mut().find(|(known, _)| *known == wants) {
             Some((_, waiting)) => *waiting += 1,
@@ -222,17 +244,41 @@ impl Place {
             .map(|(end, _)| end.plus(Millis(1)).max(next));
         let Some(at) = at.into_iter().chain(end).min() else { return };
         let at = at.min(now.plus(LOOK_AHEAD_MAX));
-        match self.timer.take() {
-            // That one looks and is set anew.
-            Some((earlier, timer)) if earlier <= at => {
+        if let Some((earlier, timer)) = self.timer.take() {
+            if earlier <= at {
+                // That one looks, and then sets the next.
                 self.timer.set(Some((earlier, timer)));
                 return;
             }
-            Some((_, timer)) => timer.stop(context),
-            None => {}
+            timer.stop(context);
+            TIMERS.fetch_sub(1, Ordering::Relaxed);
         }
         let delay = Millis(at.0.saturating_sub(now.0));
         self.timer.set(Some((at, Timer::set(context, delay, Rc::clone(self)))));
+        TIMERS.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn leave(&self, context: &Context<'_>, wants: Wants, end: Option<UnixMs>) {
+        WAITERS.fetch_sub(1, Ordering::Relaxed);
+        if let Some(end) = end {
+            let mut ends = self.ends.borrow_mut();
+            match ends.get_mut(&end) {
+                Some(ending) if *ending > 1 => *ending -= 1,
+                _ => drop(ends.remove(&end)),
+            }
+        }
+        let mut all = self.wants.borrow_mut();
+        if let Some((_, waiting)) = all.iter_mut().find(|(known, _)| *known == wants) {
+            *waiting -= 1;
+        }
+        all.retain(|(_, waiting)| *waiting > 0);
+        if all.is_empty() {
+            places().remove(self);
+            if let Some((_, timer)) = self.timer.take() {
+                timer.stop(context);
+                TIMERS.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Tells whether `wants` is known not to be available.
@@ -243,7 +289,9 @@ impl Place {
 
 impl Alarm for Place {
     fn ring(self: Rc<Self>, context: &Context<'_>) {
-        self.timer.take();
+        if self.timer.take().is_some() {
+            TIMERS.fetch_sub(1, Ordering::Relaxed);
+        }
         context.select(self.database);
         self.look(context);
     }
@@ -270,26 +318,6 @@ impl blocking::Waiter for Waiter {
     }
 
     fn leave(self: Box<Self>, context: &Context<'_>) {
-        let Waiter { place, wants, end } = *self;
-        let mut all = place.wants.borrow_mut();
-        if let Some((_, waiting)) = all.iter_mut().find(|(known, _)| *known == wants) {
-            *waiting -= 1;
-        }
-        all.retain(|(_, waiting)| *waiting > 0);
-        if let Some(end) = end {
-            let mut ends = place.ends.borrow_mut();
-            if let Some(ending) = ends.get_mut(&end) {
-                *ending -= 1;
-            }
-            if ends.get(&end) == Some(&0) {
-                ends.remove(&end);
-            }
-        }
-        if all.is_empty() {
-            places().remove(&place);
-            if let Some((_, timer)) = place.timer.take() {
-                timer.stop(context);
-            }
-        }
+        self.place.leave(context, self.wants, self.end);
     }
 }

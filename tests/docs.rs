@@ -15,6 +15,8 @@ mod command;
 mod page;
 #[path = "docs/session.rs"]
 mod session;
+#[path = "docs/settings.rs"]
+mod settings;
 #[path = "docs/terminal.rs"]
 mod terminal;
 
@@ -23,10 +25,13 @@ use crate::harness::dump::split_footer;
 use crate::harness::server::Server;
 use crate::page::{Page, capitals, command_pages};
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 
 const README: &str = "README.md";
 const FORMAT: &str = "docs/format.md";
+const EVENTS: &str = "docs/events.md";
+const MONITORING: &str = "docs/monitoring.md";
 
 #[track_caller]
 fn assert_none(faults: &[String]) {
@@ -96,7 +101,9 @@ fn a_pages_head_says_what_the_server_says() {
 
 #[test]
 fn every_link_leads_somewhere() {
-    let others = [README, FORMAT, "docs/design.md"].into_iter().filter_map(Page::read);
+    let pages =
+        [README, FORMAT, EVENTS, MONITORING, "docs/design.md", "docs/install.md", "docs/redis-stack.md"];
+    let others = pages.into_iter().chain(["examples/clients/README.md"]).filter_map(Page::read);
     let mut faults = Vec::new();
     for page in others.chain(command_pages()) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(&page.path);
@@ -120,6 +127,34 @@ fn the_examples_of_the_format_are_what_the_server_writes() {
     let (value, _) = split_footer(dump.bytes());
     let [example] = &page.blocks("hex")[..] else { panic!("{FORMAT} has one block of hex") };
     assert_eq!(example.hex(), value, "docs/format.md explains other bytes than these: {}", shown(value));
+}
+
+#[test]
+fn the_page_of_events_shows_what_happens() {
+    assert_none(&session::faults_of(&Page::read(EVENTS).expect("docs/events.md is there")));
+}
+
+#[test]
+fn every_event_is_explained_and_every_explained_one_is_fired() {
+    let source = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/notify.rs"));
+    let source = source.expect("src/notify.rs is there");
+    let fired = source.split("c\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let fired: BTreeSet<&str> = fired.filter(|name| name.starts_with("dq.")).collect();
+    let page = Page::read(EVENTS).expect("docs/events.md is there");
+    assert!(!fired.is_empty(), "src/notify.rs names no events");
+    assert_eq!(fired, page.named_in_rows().into_iter().collect());
+}
+
+#[test]
+fn every_field_of_the_section_is_explained() {
+    let server = Server::start();
+    let section = server.connect().done("INFO dq").string();
+    let fields: Vec<&str> =
+        section.lines().filter_map(|line| line.split_once(':')).map(|pair| pair.0).collect();
+    let page = Page::read(MONITORING).expect("docs/monitoring.md is there");
+    let explained: Vec<&str> =
+        page.named_in_rows().into_iter().filter(|name| name.starts_with("dq_")).collect();
+    assert_eq!(fields, explained);
 }
 
 fn shown(bytes: &[u8]) -> String {

@@ -64,8 +64,8 @@ fn collect(folder: &Path, found: &mut Vec<Source>) {
         let path: PathBuf = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().expect("file names are text").to_owned();
         if path.is_dir() {
-            let is_skipped =
-                name.starts_with('.') || ["target", "data", "corpus", "artifacts"].contains(&name.as_str());
+            let is_skipped = name.starts_with('.')
+                || ["target", "data", "corpus", "artifacts", "node_modules"].contains(&name.as_str());
             if !is_skipped {
                 collect(&path, found);
             }

@@ -57,7 +57,7 @@ impl Command for Apply {
                 Key::open_to_change(context, name).create(queue);
             }
         }
-        propagate::verbatim(context, name);
+        propagate::applied(context, name, &effects);
         context.reply_ok();
         Ok(())
     }

@@ -24,7 +24,7 @@ impl Command for Cancel {
         flags: c"write fast",
         access: Access::Ordinary,
         tips: c"",
-        keys: &[KeyUse::AccessDelete],
+        keys: &[KeyUse::Delete],
         arguments: &[KEY, ID.multiple()],
     };
 

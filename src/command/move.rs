@@ -122,19 +122,16 @@ fn move_jobs(context: &Context<'_>, request: &Request, key: &mut Key) -> Result<
     if picked.is_empty() && context.has_waited() {
         return Ok(None);
     }
+    let items: Vec<Item<'_>> =
+        picked.iter().filter_map(|&slot| queue.view(slot, now)).map(Item::Job).collect();
+    let taken = request.destination.take(context, instant, &items)?;
+    let moved = taken.iter().filter(|&&arrived| arrived).count();
     let mut effects = Effects::default();
-    let mut moved = 0;
-    if !picked.is_empty() {
-        let items: Vec<Item<'_>> =
-            picked.iter().filter_map(|&slot| queue.view(slot, now)).map(Item::Job).collect();
-        let taken = request.destination.take(context, instant, &items)?;
-        for (&slot, arrived) in picked.iter().zip(taken) {
-            if arrived {
-                queue.move_out(slot, &mut effects);
-                moved += 1;
-            } else {
-                queue.refuse_move(now, slot, &mut effects);
-            }
+    for (&slot, arrived) in picked.iter().zip(taken) {
+        if arrived {
+            queue.move_out(slot, &mut effects);
+        } else {
+            queue.refuse_move(now, slot, &mut effects);
         }
     }
     queue.tidy(now, &mut effects);

@@ -9,6 +9,17 @@ use super::api;
 use super::arguments::Arguments;
 use super::text::Text;
 
+/// What kind of event is fired; `notify-keyspace-events` chooses by it.
+#[derive(Clone, Copy)]
+pub enum EventClass {
+    /// Of all keys: `g`.
+    Generic,
+    /// Of sorted sets: `z`.
+    SortedSet,
+    /// Of modules: `d`.
+    Module,
+}
+
 /// The server, as a running command sees it.
 pub struct Context<'a> {
     pub(super) raw: *mut raw::RedisModuleCtx,
@@ -191,15 +202,20 @@ impl<'a> Context<'a> {
         unsafe { api(raw::RedisModule_SignalModifiedKey)(self.raw, key.0) };
     }
 
-    /// Fires the event of a sorted set from which members were removed.
-    pub fn notify_removal(&self, key: Text, deleted: bool) {
-        let notify = |kind: u32, event: &CStr| unsafe {
-            api(raw::RedisModule_NotifyKeyspaceEvent)(self.raw, kind as i32, event.as_ptr(), key.0);
+    /// Fires a keyspace event on `key`. Costs next to nothing if nobody listens.
+    pub fn notify(&self, class: EventClass, event: &CStr, key: Text) {
+        let class = match class {
+            EventClass::Generic => raw::REDISMODULE_NOTIFY_GENERIC,
+            EventClass::SortedSet => raw::REDISMODULE_NOTIFY_ZSET,
+            EventClass::Module => raw::REDISMODULE_NOTIFY_MODULE,
         };
-        notify(raw::REDISMODULE_NOTIFY_ZSET as u32, c"zrem");
-        if deleted {
-            notify(raw::REDISMODULE_NOTIFY_GENERIC as u32, c"del");
-        }
+        unsafe { api(raw::RedisModule_NotifyKeyspaceEvent)(self.raw, class, event.as_ptr(), key.0) };
+    }
+
+    /// Tells whether the server is reading its files.
+    #[must_use]
+    pub fn is_loading(&self) -> bool {
+        self.flags() & raw::REDISMODULE_CTX_FLAGS_LOADING != 0
     }
 
     /// Runs a command of the server, and replicates it as the server does. Returns the reply if it is an integer, else 0;

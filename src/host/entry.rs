@@ -5,9 +5,11 @@ use std::ffi::c_int;
 use redis_module::raw;
 
 use super::command::Entry;
+use super::config::Setting;
 use super::context::Context;
+use super::section::{self, Section};
 use super::text::Text;
-use super::{api, events, guard, module_type};
+use super::{api, config, events, guard, module_type};
 use crate::MODULE;
 
 /// What the server is told of the module.
@@ -18,8 +20,12 @@ pub struct Module {
     pub version: c_int,
     /// Its commands.
     pub commands: &'static [Entry],
+    /// What can be set.
+    pub settings: &'static [&'static Setting],
     /// Reads the arguments of the `loadmodule` line; an error keeps the module from being loaded.
     pub configure: fn(&[&[u8]]) -> Result<(), String>,
+    /// Fills the module's section of `INFO`.
+    pub info: fn(&Section),
     /// The module was loaded, or the server became a master or a replica.
     pub role_changed: fn(),
     /// Data were loaded, or databases exchanged: any key may hold something else.
@@ -77,7 +83,10 @@ fn load(raw_context: *mut raw::RedisModuleCtx, words: &[Text]) -> bool {
     (MODULE.role_changed)();
     set_options(raw_context);
     events::subscribe(raw_context);
-    module_type::register(raw_context) && MODULE.commands.iter().all(|entry| entry.register(raw_context))
+    module_type::register(raw_context)
+        && MODULE.commands.iter().all(|entry| entry.register(raw_context))
+        && section::register(raw_context)
+        && config::register(raw_context, MODULE.settings)
 }
 
 fn set_options(context: *mut raw::RedisModuleCtx) {

@@ -87,6 +87,21 @@ impl Page {
         blocks
     }
 
+    /// What the first cells of the rows of tables name in code, one a row.
+    pub fn named_in_rows(&self) -> Vec<&str> {
+        self.text.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect()
+    }
+
+    /// All lines.
+    pub fn lines(&self) -> impl Iterator<Item = &str> {
+        self.text.lines()
+    }
+
+    /// The rows of tables.
+    pub fn rows(&self) -> impl Iterator<Item = &str> {
+        self.text.lines().filter(|line| line.starts_with("| "))
+    }
+
     /// The targets of all links to files, without what names a place inside one.
     pub fn links(&self) -> Vec<&str> {
         let targets = self.text.split("](").skip(1).filter_map(|rest| rest.split(')').next());

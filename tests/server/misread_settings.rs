@@ -16,13 +16,30 @@ fn a_wrong_setting_keeps_the_server_from_starting() {
         "max-count 0",
         "max-count -1",
         "max-reply-bytes x",
+        "max-reply-bytes mb",
+        "max-reply-bytes 0kb",
+        "max-reply-bytes 1.5mb",
+        "max-reply-bytes 1tb",
+        "max-reply-bytes 1025gb",
+        "max-reply-bytes 99999999999gb",
         "max-message-bytes 1e3",
+        "max-message-bytes 5gb",
+        "max-count 1kb",
+        "policy-lease 1000000000001",
+        "policy-max-attempts 65536",
+        "policy-backoff-base -5",
+        "policy-backoff-factor 0",
+        "policy-backoff-max 99999999999999999999",
+        "policy-backoff-jitter 101",
+        "policy-dead-max 4294967296",
+        "policy-ttl 1s",
+        "dq.max-count 5",
         "no-such-setting 1",
         "max-count 5 no-such-setting 1",
     ] {
         let started = Setup::default().module_arguments(arguments).try_start();
         let log = started.err().unwrap_or_else(|| panic!("started with {arguments:?}"));
-        let name = arguments.split(' ').rfind(|word| word.contains('-') && *word != "-1").unwrap();
+        let name = arguments.split(' ').rfind(|word| word.contains('-') && !word.starts_with('-')).unwrap();
         assert!(log.contains(name), "the log does not name {name}:\n{log}");
     }
 }
@@ -81,4 +98,15 @@ fn several_settings_are_given_at_once() {
     let client = &mut server.connect();
     line_refused_naming(client, "DQ.CLAIM q COUNT 3", &["2"]);
     line_refused_naming(client, "DQ.PUSH q 12345678901", &["10"]);
+}
+
+#[test]
+fn bytes_can_be_given_with_a_unit() {
+    for (value, bytes) in [("2kb", 2048), ("2K", 2000), ("2000b", 2000), ("2000", 2000), ("0002Kb", 2048)] {
+        let server = server(&format!("max-message-bytes {value}"));
+        let client = &mut server.connect();
+        let (largest, too_large) = ("x".repeat(bytes), "x".repeat(bytes + 1));
+        refused_naming(client, &["DQ.PUSH", "q", &too_large], &[&bytes.to_string()]);
+        assert_eq!(client.call(&["DQ.PUSH", "q", &largest, "ID", "a"]), "[a created]", "{value}");
+    }
 }

@@ -3,38 +3,46 @@
 
 use crate::harness::client::Client;
 use crate::harness::server::Server;
+use std::collections::BTreeSet;
 
-/// Each command with its key or keys.
-const COMMANDS: [(&str, &str); 25] = [
-    ("DQ.PUSH q m", "[q]"),
-    ("DQ.PUSH q m ID a REPLACE PRIORITY 3", "[q]"),
-    ("DQ.MPUSH q DELAY 0 a m", "[q]"),
-    ("DQ.CLAIM q", "[q]"),
-    ("DQ.CLAIM q COUNT 5 LEASE 5", "[q]"),
-    ("DQ.ACK q 1-a 2-b", "[q]"),
-    ("DQ.CANCEL q a b", "[q]"),
-    ("DQ.MOVE q p", "[q p]"),
-    ("DQ.MOVE q p2 XADD COUNT 5 MAXLEN 5", "[q p2]"),
-    ("DQ.MOVE q p3 PUSH AHEAD 5", "[q p3]"),
-    ("DQ.NACK q DELAY 5 ERROR e 1-a 2-b", "[q]"),
-    ("DQ.EXTEND q LEASE 5 1-a 2-b", "[q]"),
-    ("DQ.RESCHEDULE q a DELAY 5", "[q]"),
-    ("DQ.REDRIVE q COUNT 5", "[q]"),
-    ("DQ.REDRIVE q ID a b", "[q]"),
-    ("DQ.POLICY q LEASE 0", "[q]"),
-    ("DQ.PAUSE q 0", "[q]"),
-    ("DQ.RESUME q", "[q]"),
-    ("DQ.PURGE q DEAD COUNT 5", "[q]"),
-    ("DQ.PEEK q DEAD", "[q]"),
-    ("DQ.INFO q", "[q]"),
-    ("DQ.LEN q", "[q]"),
-    ("DQ.GET q a", "[q]"),
-    ("DQ.APPLY q 1 PUT a m 1600000000000", "[q]"),
-    ("DQ.APPLY q 1 REMOVE acked 1 a", "[q]"),
+/// Which permission a command needs on its keys. A move needs both on its source and to write its destination.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Need {
+    Read,
+    Write,
+    Both,
+}
+
+use Need::{Both, Read, Write};
+
+/// Each command with its key or keys and what it needs.
+const COMMANDS: [(&str, &str, Need); 25] = [
+    ("DQ.PUSH q m", "[q]", Write),
+    ("DQ.PUSH q m ID a REPLACE PRIORITY 3", "[q]", Write),
+    ("DQ.MPUSH q DELAY 0 a m", "[q]", Write),
+    ("DQ.CLAIM q", "[q]", Both),
+    ("DQ.CLAIM q COUNT 5 LEASE 5", "[q]", Both),
+    ("DQ.ACK q 1-a 2-b", "[q]", Write),
+    ("DQ.CANCEL q a b", "[q]", Write),
+    ("DQ.MOVE q p", "[q p]", Both),
+    ("DQ.MOVE q p2 XADD COUNT 5 MAXLEN 5", "[q p2]", Both),
+    ("DQ.MOVE q p3 PUSH AHEAD 5", "[q p3]", Both),
+    ("DQ.NACK q DELAY 5 ERROR e 1-a 2-b", "[q]", Write),
+    ("DQ.EXTEND q LEASE 5 1-a 2-b", "[q]", Write),
+    ("DQ.RESCHEDULE q a DELAY 5", "[q]", Write),
+    ("DQ.REDRIVE q COUNT 5", "[q]", Write),
+    ("DQ.REDRIVE q ID a b", "[q]", Write),
+    ("DQ.POLICY q LEASE 0", "[q]", Write),
+    ("DQ.PAUSE q 0", "[q]", Write),
+    ("DQ.RESUME q", "[q]", Write),
+    ("DQ.PURGE q DEAD COUNT 5", "[q]", Write),
+    ("DQ.PEEK q DEAD", "[q]", Read),
+    ("DQ.INFO q", "[q]", Read),
+    ("DQ.LEN q", "[q]", Read),
+    ("DQ.GET q a", "[q]", Read),
+    ("DQ.APPLY q 1 PUT a m 1600000000000", "[q]", Write),
+    ("DQ.APPLY q 1 REMOVE acked 1 a", "[q]", Write),
 ];
-
-/// Those that change nothing.
-const READERS: [&str; 4] = ["DQ.LEN q", "DQ.GET q a", "DQ.PEEK q DEAD", "DQ.INFO q"];
 
 /// A connection as a user with all commands and these key rules; None where the server has no such rules.
 fn user(server: &Server, rules: &str) -> Option<Client> {
@@ -65,7 +73,7 @@ fn assert_allowed(client: &mut Client, line: &str, rules: &str) {
 fn every_key_is_visible_to_getkeys() {
     let server = Server::start();
     let client = &mut server.connect();
-    for (line, keys) in COMMANDS {
+    for (line, keys, _) in COMMANDS {
         assert_eq!(client.ask(&format!("COMMAND GETKEYS {line}")), keys, "{line}");
     }
 }
@@ -74,41 +82,57 @@ fn every_key_is_visible_to_getkeys() {
 fn a_user_reaches_only_the_keys_of_his_pattern() {
     let server = Server::start();
     let Some(mut client) = user(&server, "~mine*") else { return };
-    for (line, _) in COMMANDS {
+    for (line, ..) in COMMANDS {
         assert_forbidden(&mut client, line, "~mine*");
     }
     let mine = |line: &str| line.replacen(" q", " mine", 1).replacen(" p", " mine2", 1);
-    for (line, _) in COMMANDS.iter().filter(|(line, _)| !line.starts_with("DQ.APPLY")) {
+    for (line, ..) in COMMANDS {
         assert_allowed(&mut client, &mine(line), "~mine*");
     }
     assert_forbidden(&mut client, "DQ.MOVE mine other", "~mine*");
     assert_forbidden(&mut client, "DQ.MOVE other mine", "~mine*");
 }
 
-#[test]
-fn a_reader_of_a_key_cannot_change_it() {
+/// Sends every command as a user with `rules`; only those whose need is `allowed` may run.
+#[track_caller]
+fn assert_only(rules: &str, allowed: &[Need]) {
     let server = Server::start();
-    let rules = "%R~*";
+    server.connect().done("DQ.PUSH q m");
     let Some(mut client) = user(&server, rules) else { return };
-    for (line, _) in COMMANDS {
-        match line {
-            line if READERS.contains(&line) => assert_allowed(&mut client, line, rules),
-            _ => assert_forbidden(&mut client, line, rules),
+    for (line, _, need) in COMMANDS {
+        if allowed.contains(&need) {
+            assert_allowed(&mut client, line, rules);
+        } else {
+            assert_forbidden(&mut client, line, rules);
         }
     }
 }
 
 #[test]
-fn a_writer_of_a_key_cannot_learn_what_is_in_it() {
+fn a_reader_of_all_keys_gets_what_reads_and_nothing_else() {
+    assert_only("%R~*", &[Read]);
+}
+
+#[test]
+fn a_writer_of_all_keys_cannot_learn_what_is_in_them() {
+    assert_only("%W~*", &[Write]);
+}
+
+#[test]
+fn who_reads_and_writes_gets_everything_and_who_does_neither_nothing() {
+    assert_only("%RW~*", &[Read, Write, Both]);
+    assert_only("%R~* %W~*", &[Read, Write, Both]);
+    assert_only("%RW~other", &[]);
+}
+
+#[test]
+fn no_command_is_left_out_of_these_tests() {
     let server = Server::start();
-    let rules = "%W~*";
-    let Some(mut client) = user(&server, rules) else { return };
-    for line in ["DQ.LEN q", "DQ.GET q a", "DQ.CLAIM q", "DQ.CANCEL q a", "DQ.MOVE q p", "DQ.MOVE q p PUSH"] {
-        assert_forbidden(&mut client, line, rules);
-    }
-    for line in ["DQ.PUSH q m", "DQ.MPUSH q DELAY 0 a m", "DQ.ACK q 1-a"] {
-        assert_allowed(&mut client, line, rules);
-    }
+    let all = server.connect().done("COMMAND");
+    let names = all.items().iter().map(|command| command.items()[0].string().to_uppercase());
+    let known: BTreeSet<String> = names.filter(|name| name.starts_with("DQ.")).collect();
+    let tried = COMMANDS.iter().filter_map(|(line, ..)| line.split(' ').next());
+    assert_eq!(known, tried.map(str::to_owned).collect());
 }
 
 #[test]
@@ -149,18 +173,17 @@ fn categories_tell_readers_from_writers() {
     if !has_categories(&server, "categories_tell_readers_from_writers") {
         return;
     }
-    let Some(mut reader) = user(&server, "~* -@write") else { return };
-    for (line, _) in COMMANDS {
-        match line {
-            line if READERS.contains(&line) => assert_allowed(&mut reader, line, "-@write"),
-            _ => assert_forbidden(&mut reader, line, "-@write"),
+    for (rules, reads) in [("~* -@write", true), ("~* -@read", false)] {
+        server.connect().done("DQ.PUSH q m");
+        let Some(mut client) = user(&server, rules) else { return };
+        for (line, _, need) in COMMANDS {
+            if (need == Read) == reads {
+                assert_allowed(&mut client, line, rules);
+            } else {
+                assert_forbidden(&mut client, line, rules);
+            }
         }
     }
-    let Some(mut writer) = user(&server, "~* -@read") else { return };
-    for line in READERS {
-        assert_forbidden(&mut writer, line, "-@read");
-    }
-    assert_allowed(&mut writer, "DQ.PUSH q m", "-@read");
 }
 
 #[test]

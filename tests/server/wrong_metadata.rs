@@ -91,7 +91,7 @@ fn key_specs_say_what_is_done_with_each_key() {
         ("DQ.MPUSH", vec!["RW insert"]),
         ("DQ.CLAIM", vec!["RW access delete"]),
         ("DQ.ACK", vec!["RW delete"]),
-        ("DQ.CANCEL", vec!["RW access delete"]),
+        ("DQ.CANCEL", vec!["RW delete"]),
         ("DQ.MOVE", vec!["RW access delete", "RW insert"]),
         ("DQ.NACK", vec!["RW update"]),
         ("DQ.EXTEND", vec!["RW update"]),

@@ -9,6 +9,7 @@ pub mod digest;
 pub mod dump;
 pub mod eventually;
 pub mod faked_clock;
+pub mod listener;
 pub mod members;
 pub mod numbers;
 pub mod queue;

@@ -164,6 +164,13 @@ impl Server {
         self.launch().unwrap_or_else(|log| panic!("the server did not start again:\n{log}"));
     }
 
+    /// Starts a stopped server again with the configuration that CONFIG REWRITE left.
+    #[track_caller]
+    pub fn start_again_on_its_file(&mut self) {
+        assert!(self.child.is_none(), "the server still runs");
+        self.launch_process().unwrap_or_else(|log| panic!("the server did not start again:\n{log}"));
+    }
+
     /// Like `start_again`, with more lines of configuration.
     #[track_caller]
     pub fn start_again_with(&mut self, lines: &[&str]) {
@@ -199,6 +206,11 @@ impl Server {
         let configuration = self.directory.join("server.conf");
         let text = self.setup.configuration(&self.directory, self.port);
         fs::write(&configuration, text).map_err(|error| error.to_string())?;
+        self.launch_process()
+    }
+
+    fn launch_process(&mut self) -> Result<(), String> {
+        let configuration = self.directory.join("server.conf");
         let log = self.open_log().map_err(|error| error.to_string())?;
         let errors = log.try_clone().map_err(|error| error.to_string())?;
         let child = Command::new(server_path())
@@ -278,7 +290,7 @@ impl Drop for Server {
 }
 
 /// A new empty folder; short, because a socket's path may have 107 bytes only.
-fn fresh_directory() -> PathBuf {
+pub fn fresh_directory() -> PathBuf {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let path = std::env::temp_dir().join(format!("dq-{}-{number}", std::process::id()));
@@ -287,7 +299,8 @@ fn fresh_directory() -> PathBuf {
     path
 }
 
-fn socket_in(directory: &Path) -> PathBuf {
+/// Where the server in this folder listens.
+pub fn socket_in(directory: &Path) -> PathBuf {
     directory.join("socket")
 }
 
