@@ -17,7 +17,7 @@ CLIENT_FOLDER := $(TARGET)/clients
 PORT := 6379
 DATA := data
 SERVERS := default
-CLIENTS := redis-py ioredis node-redis redis-rs
+CLIENTS := redis-py ioredis node-redis redis-rs rq
 ARGS :=
 
 build: ## Build the release module, target/release/libdq.so; plain `make` does this
@@ -83,7 +83,7 @@ test-stack: ## Test DQ inside Redis Stack, beside its modules; fetches it into .
 	cargo build
 	DQ_MODULE=$(DEBUG_MODULE) cargo test --test stack -- --include-ignored
 
-test-clients: ## Run each example in examples/clients against a server, under RESP2 and RESP3 (CLIENTS=all: go-redis too)
+test-clients: ## Run the examples in examples/clients against a server, and RQ as a producer (CLIENTS=all: go-redis too)
 	@scripts/need cargo cc libclang redis-server
 	cargo build
 	scripts/fetch-clients $(CLIENT_FOLDER) $(CLIENTS)

@@ -39,6 +39,7 @@ mod misled_listeners;
 mod misled_operator;
 mod misplaced_key;
 mod misread_options;
+mod misread_schedules;
 mod misread_settings;
 mod missed_events;
 mod mistaken_seconds;

@@ -2,31 +2,19 @@
 //! would tell, hears nothing, or is disturbed for nothing.
 
 use crate::harness::client::Client;
+use crate::harness::listener::Listener;
 use crate::harness::queue::FUTURE;
 use crate::harness::server::Server;
 
-/// The events, as `name key`, that `lines` fire; sent on the database 0.
+/// The events, as `key name`, that `lines` fire.
 #[track_caller]
 fn events_of(server: &Server, lines: &[&str]) -> Vec<String> {
-    let (listener, client) = (&mut server.connect(), &mut server.connect());
-    client.done("CONFIG SET notify-keyspace-events EA");
-    listener.done("PSUBSCRIBE __keyevent@0__:* end");
+    let client = &mut server.connect();
+    let mut listener = Listener::start(server, "KA");
     for line in lines {
         client.done(line);
     }
-    client.done("PUBLISH end end");
-    let confirmation = listener.receive().unwrap();
-    assert_eq!(confirmation, "[psubscribe end 2]");
-    let mut events = Vec::new();
-    loop {
-        let message = listener.receive().unwrap();
-        let [_, _, channel, key] = message.items() else { panic!("{message}") };
-        let channel = channel.string();
-        if channel == "end" {
-            return events;
-        }
-        events.push(format!("{} {}", channel.trim_start_matches("__keyevent@0__:"), key.string()));
-    }
+    listener.events(client)
 }
 
 const THREE: &str = "ZADD s 1600000000001 m1 1600000000002 m2 1600000000003 m3";
