@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build run test test-engine test-package test-stack test-clients demo demo-sorted-set bench servers lint package install uninstall help
+.PHONY: build run test test-engine test-package test-stack test-clients demo demo-sorted-set demo-cluster bench bench-wake servers lint package install uninstall help
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
@@ -38,6 +38,7 @@ test: ## Everything that must pass: format, lints, engine, real servers (SERVERS
 	cargo test -p dq-bench
 	cargo test --examples
 	cargo build
+	DQ_MODULE=$(DEBUG_MODULE) cargo run --quiet --example sharded -- --jobs 1000
 	scripts/test-servers $(DEBUG_MODULE) $(SERVERS)
 
 test-engine: ## The engine's tests alone: seconds, and nothing but Rust is needed
@@ -54,10 +55,21 @@ demo-sorted-set: ## A sorted set that is polled, and the same one with DQ.CLAIM 
 	cargo build --release
 	DQ_MODULE=$(RELEASE_MODULE) cargo run --release --quiet --example sorted_set -- $(ARGS)
 
+demo-cluster: ## One hot queue spread over the slots of a cluster of three masters (ARGS="--jobs 10000 --shards 16")
+	@scripts/need cargo cc libclang redis-server
+	cargo build --release
+	DQ_MODULE=$(RELEASE_MODULE) cargo run --release --quiet --example sharded -- $(ARGS)
+
 bench: ## Measure DQ against what people use instead; writes bench/README.md (ARGS: see bench/)
 	@scripts/need cargo cc libclang redis-server taskset
 	cargo build --release
 	DQ_MODULE=$(RELEASE_MODULE) cargo run --release -p dq-bench -- $(ARGS)
+
+bench-wake: ## Measure how late waiting consumers are woken, and what waiting costs; writes bench/wake.md (ARGS: see bench/)
+	@scripts/need cargo cc libclang redis-server taskset
+	@scripts/need beanstalkd || echo "Going on without beanstalkd."
+	cargo build --release
+	DQ_MODULE=$(RELEASE_MODULE) cargo run --release -p dq-bench -- wake $(ARGS)
 
 servers: ## Fetch the other servers that the tests know into .servers (for make test SERVERS=all)
 	@scripts/need pip

@@ -32,6 +32,7 @@ const README: &str = "README.md";
 const FORMAT: &str = "docs/format.md";
 const EVENTS: &str = "docs/events.md";
 const MONITORING: &str = "docs/monitoring.md";
+const CLUSTER: &str = "docs/cluster.md";
 
 #[track_caller]
 fn assert_none(faults: &[String]) {
@@ -50,6 +51,11 @@ fn the_readme_shows_what_happens() {
 fn every_command_page_shows_what_happens() {
     let faults: Vec<String> = command_pages().iter().flat_map(session::faults_of).collect();
     assert_none(&faults);
+}
+
+#[test]
+fn the_page_on_clusters_shows_what_happens() {
+    assert_none(&session::faults_of(&Page::read(CLUSTER).expect("docs/cluster.md is there")));
 }
 
 #[test]
@@ -101,8 +107,16 @@ fn a_pages_head_says_what_the_server_says() {
 
 #[test]
 fn every_link_leads_somewhere() {
-    let pages =
-        [README, FORMAT, EVENTS, MONITORING, "docs/design.md", "docs/install.md", "docs/redis-stack.md"];
+    let pages = [
+        README,
+        FORMAT,
+        EVENTS,
+        MONITORING,
+        CLUSTER,
+        "docs/design.md",
+        "docs/install.md",
+        "docs/redis-stack.md",
+    ];
     let others = pages.into_iter().chain(["examples/clients/README.md"]).filter_map(Page::read);
     let mut faults = Vec::new();
     for page in others.chain(command_pages()) {

@@ -57,10 +57,25 @@ impl Connection {
 
     /// Sends one encoded request and reads its reply.
     pub fn exchange(&mut self, request: &[u8]) -> Result<Reply<'_>> {
+        self.ask(request)?;
+        self.answer()
+    }
+
+    /// Sends one encoded request; its reply may come late.
+    pub fn ask(&mut self, request: &[u8]) -> Result<()> {
         self.kept.clear();
-        self.send(request, 1)?;
+        self.send(request, 1)
+    }
+
+    /// Waits for the reply to what was asked.
+    pub fn answer(&mut self) -> Result<Reply<'_>> {
         self.finish(Keep::Replies)?;
         Reply::read(&mut self.kept.as_slice())
+    }
+
+    /// The socket, to see whether something has come.
+    pub fn socket(&self) -> &UnixStream {
+        &self.stream
     }
 
     /// Sends encoded requests and waits for their replies; the time is from the first byte sent to the last received.

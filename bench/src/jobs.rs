@@ -78,7 +78,7 @@ fn shuffled(number: u64) -> u64 {
 }
 
 /// The same for 64 bits.
-fn scattered(number: u64) -> u64 {
+pub fn scattered(number: u64) -> u64 {
     let number = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

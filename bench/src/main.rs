@@ -3,6 +3,8 @@
 //! One run starts its own servers, one part after the other, and writes one page. What is compared with what stands in
 //! `contestant.rs`, how a number comes about in `throughput.rs`, `memory.rs` and `growth.rs`, what the page says about it
 //! in `report.rs` and `targets.rs`. Nothing here knows the engine or the module: it sees a server from outside.
+//!
+//! `dq-bench wake` is another run with a page of its own: how late consumers that wait are woken. It begins in `wake.rs`.
 
 mod client;
 mod contestant;
@@ -14,6 +16,7 @@ mod jobs;
 mod machine;
 mod memory;
 mod options;
+mod process;
 mod report;
 mod resp;
 mod server;
@@ -21,7 +24,9 @@ mod statistics;
 mod targets;
 mod text;
 mod throughput;
+mod wake;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use cores::Cores;
@@ -41,14 +46,18 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let Some(options) = Options::from_arguments(std::env::args().skip(1))? else {
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.next_if_eq("wake").is_some() {
+        return wake::run(arguments);
+    }
+    let Some(options) = Options::from_arguments(arguments)? else {
         print!("{}", options::HELP);
         return Ok(());
     };
     let cores = Cores::divide();
-    let launcher = Launcher::new(&options, &cores)?;
+    let launcher = Launcher::new(&options.server, options.module.as_deref(), &cores)?;
     let findings = measure(&options, &launcher, &cores)?;
-    deliver(&options, &report::page(&options, &findings))
+    deliver(options.out.as_deref(), &report::page(&options, &findings))
 }
 
 fn measure(options: &Options, launcher: &Launcher, cores: &Cores) -> Result<Findings> {
@@ -70,8 +79,9 @@ fn measure(options: &Options, launcher: &Launcher, cores: &Cores) -> Result<Find
     Ok(findings)
 }
 
-fn deliver(options: &Options, page: &str) -> Result<()> {
-    let Some(path) = &options.out else {
+/// Writes a page to its file, or to the terminal if it has none.
+fn deliver(file: Option<&Path>, page: &str) -> Result<()> {
+    let Some(path) = file else {
         print!("{page}");
         return Ok(());
     };

@@ -8,6 +8,7 @@ use crate::error::Result;
 /// What `--help` prints.
 pub const HELP: &str = "\
 dq-bench: measures DQ against sorted sets, hashes and Lua scripts on one server, and writes bench/README.md
+dq-bench wake: measures how late waiting consumers are woken, and writes bench/wake.md (dq-bench wake --help)
 
   --server PATH   the redis-server or valkey-server to start (default: redis-server on PATH)
   --module PATH   the module to load (default: DQ_MODULE of the environment); without it only the native contestants run
@@ -183,7 +184,8 @@ impl Given {
     }
 }
 
-fn number(option: &str, text: &str) -> Result<usize> {
+/// Reads the number that an option needs.
+pub fn number(option: &str, text: &str) -> Result<usize> {
     match usize::from_str(&text.replace([',', '_'], "")) {
         Ok(number) if number > 0 => Ok(number),
         _ => Err(format!("{option} must be a number from 1 on, not {text:?}").into()),
