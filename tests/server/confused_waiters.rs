@@ -164,7 +164,7 @@ fn native_and_own_waiters_stand_beside_each_other() {
         client.done("ZADD s 2 b");
         until_waiting(&server, 0);
         assert_eq!(client.ask("EXISTS s"), "0");
-        let mut got: Vec<String> = waiters.iter_mut().map(|waiter| served_member(waiter)).collect();
+        let mut got: Vec<String> = waiters.iter_mut().map(served_member).collect();
         got.sort();
         assert_eq!(got, ["a", "b"]);
     }
