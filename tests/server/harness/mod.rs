@@ -17,4 +17,5 @@ pub mod replica;
 pub mod reply;
 pub mod server;
 pub mod server_binary;
+pub mod waiting;
 pub mod wire;
