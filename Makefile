@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build run test test-engine demo bench servers lint help
+.PHONY: build run test test-engine memcheck demo bench servers lint help
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
@@ -15,6 +15,7 @@ DEBUG_MODULE := $(TARGET)/debug/libdq.so
 PORT := 6379
 DATA := data
 SERVERS := default
+MEMCHECK := late_wake early_wake unfair_service unended_wait coinciding_end blocked_script served_in_pause unequal_service
 ARGS :=
 
 build: ## Build the release module, target/release/libdq.so; plain `make` does this
@@ -40,6 +41,11 @@ test: ## Everything that must pass: format, lints, engine, real servers (SERVERS
 test-engine: ## The engine's tests alone: seconds, and nothing but Rust is needed
 	@scripts/need cargo cc
 	cargo test -p dq-engine
+
+memcheck: ## The tests of waiting clients, their servers under valgrind: no invalid access, no leak (MEMCHECK="...": others)
+	@scripts/need cargo cc libclang redis-server valgrind
+	cargo build
+	scripts/memcheck $(DEBUG_MODULE) $(MEMCHECK)
 
 demo: ## A shop's payment time-outs, four workers, one of them killed (ARGS="--port 6379": on a running server)
 	@scripts/need cargo cc libclang redis-server

@@ -4,6 +4,7 @@
 //! the message `m`, with nobody else saying anything.
 
 use crate::harness::client::Client;
+use crate::harness::eventually::patience;
 use crate::harness::server::Server;
 use crate::harness::waiting::{Waiting, until_past, until_waiting};
 
@@ -162,8 +163,9 @@ fn what_has_gone_serves_nobody_and_what_comes_after_it_does() {
     let client = &mut server.connect();
     for change in DISAPPEARANCES {
         client.done("FLUSHALL");
-        client.done("DQ.PUSH q x ID a DELAY 300");
-        let due = client.now() + 300;
+        let delay = 300 * u64::from(patience().min(5));
+        client.done(&format!("DQ.PUSH q x ID a DELAY {delay}"));
+        let due = client.now() + delay;
         let mut waiting = Waiting::start(&server, "DQ.CLAIM q BLOCK 0");
         run(client, change);
         assert!(client.now() < due, "{change:?}: the machine is too slow for this test");

@@ -8,11 +8,22 @@ use crate::harness::replica::{start_pair, wait_in_step};
 use crate::harness::server::Server;
 use crate::harness::waiting::{Waiting, until_past, until_waiting};
 
+/// What `work` adds to the file, without the MULTI and EXEC that some servers put around each single effect.
+#[track_caller]
+fn written_by(server: &Server, work: impl FnOnce(&mut Client)) -> Vec<String> {
+    let mut lines = lines_written_by(server, work);
+    while let Some(at) = lines.windows(3).position(|three| three[0] == "MULTI" && three[2] == "EXEC") {
+        lines.remove(at + 2);
+        lines.remove(at);
+    }
+    lines
+}
+
 /// Waits with `line`, pushes, and returns what the service alone has written.
 #[track_caller]
 fn written(server: &Server, line: &str) -> Vec<String> {
     let mut waiting = Waiting::start(server, line);
-    let mut lines = lines_written_by(server, |client| {
+    let mut lines = written_by(server, |client| {
         client.done("DQ.MPUSH q AT 1600000000000 a m1 1600000000001 b m2");
         let reply = waiting.reply();
         assert!(!reply.is_null() && !reply.is_error(), "{line}: {reply}");
@@ -76,7 +87,7 @@ fn a_service_woken_by_time_is_written_like_one_woken_by_a_push() {
     let client = &mut server.connect();
     client.done("DQ.PUSH q m ID a DELAY 200");
     client.done("DQ.PUSH p m ID b DELAY 300");
-    let mut lines = lines_written_by(&server, |_| {
+    let mut lines = written_by(&server, |_| {
         assert_eq!(claimer.message(), "m");
         assert_eq!(mover.reply(), "1");
     });
