@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build run test test-engine test-package test-stack test-clients demo demo-sorted-set demo-cluster bench bench-wake servers lint package install uninstall help
+.PHONY: build run test test-engine memcheck test-package test-stack test-clients demo demo-sorted-set demo-cluster bench bench-wake servers lint package install uninstall help
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
@@ -18,6 +18,8 @@ PORT := 6379
 DATA := data
 SERVERS := default
 CLIENTS := redis-py ioredis node-redis redis-rs rq
+MEMCHECK := late_wake early_wake unfair_service unended_wait coinciding_end blocked_script served_in_pause unequal_service \
+	lost_members half_moved_members confused_waiters
 ARGS :=
 
 build: ## Build the release module, target/release/libdq.so; plain `make` does this
@@ -44,6 +46,11 @@ test: ## Everything that must pass: format, lints, engine, real servers (SERVERS
 test-engine: ## The engine's tests alone: seconds, and nothing but Rust is needed
 	@scripts/need cargo cc
 	cargo test -p dq-engine
+
+memcheck: ## The tests of waiting clients, their servers under valgrind: no invalid access, no leak (MEMCHECK="...": others)
+	@scripts/need cargo cc libclang redis-server valgrind
+	cargo build
+	scripts/memcheck $(DEBUG_MODULE) $(MEMCHECK)
 
 demo: ## A shop's payment time-outs, four workers, one of them killed (ARGS="--port 6379": on a running server)
 	@scripts/need cargo cc libclang redis-server

@@ -106,6 +106,12 @@ impl Client {
         reply
     }
 
+    /// Reads as many bytes as `bytes` takes.
+    #[track_caller]
+    pub fn read_bytes(&mut self, bytes: &mut [u8]) {
+        self.reader.read_exact(bytes).expect("the server sends so many bytes");
+    }
+
     /// Sends bytes that need be no protocol at all, ends the sending side and returns all that comes back.
     pub fn exchange_raw(mut self, bytes: &[u8]) -> Vec<u8> {
         // The server may refuse and close before it has read everything, which is an answer too.
