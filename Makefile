@@ -3,8 +3,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build run test test-engine test-package test-stack test-clients fuzz sweep soak demo demo-cluster bench bench-wake servers lint
-.PHONY: package install uninstall help
+.PHONY: build run test test-engine test-package test-stack test-clients memcheck fuzz sweep soak
+.PHONY: demo demo-sorted-set demo-cluster bench bench-wake servers lint package install uninstall help
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
@@ -18,7 +18,9 @@ CLIENT_FOLDER := $(BUILD)/clients
 PORT := 6379
 DATA := data
 SERVERS := default smoke
-CLIENTS := redis-py ioredis node-redis redis-rs
+CLIENTS := redis-py ioredis node-redis redis-rs rq
+MEMCHECK := late_wake early_wake unfair_service unended_wait coinciding_end blocked_script served_in_pause unequal_service \
+	lost_members half_moved_members confused_waiters
 ARGS :=
 TIME :=
 SEED :=
@@ -50,6 +52,11 @@ test-engine: ## The engine's tests alone: seconds, and nothing but Rust is neede
 	@scripts/need cargo cc
 	cargo test -p dq-engine
 
+memcheck: ## The tests of waiting clients, their servers under valgrind: no invalid access, no leak (MEMCHECK="...": others)
+	@scripts/need cargo cc libclang redis-server valgrind
+	cargo build
+	scripts/memcheck $(DEBUG_MODULE) $(MEMCHECK)
+
 fuzz: ## Fuzz the engine, guided by coverage (TIME=60 seconds each; TARGET=chunks, effects or operations, else all)
 	@scripts/need cargo cc c++
 	@scripts/fuzz $(or $(TIME),60) $(TARGET)
@@ -69,6 +76,11 @@ demo: ## A shop's payment time-outs, four workers, one of them killed (ARGS="--p
 	@scripts/need cargo cc libclang redis-server
 	cargo build --release
 	DQ_MODULE=$(RELEASE_MODULE) cargo run --release --quiet --example orders -- $(ARGS)
+
+demo-sorted-set: ## A sorted set that is polled, and the same one with DQ.CLAIM and DQ.MOVE (ARGS: see examples/sorted_set/)
+	@scripts/need cargo cc libclang redis-server
+	cargo build --release
+	DQ_MODULE=$(RELEASE_MODULE) cargo run --release --quiet --example sorted_set -- $(ARGS)
 
 demo-cluster: ## One hot queue spread over the slots of a cluster of three masters (ARGS="--jobs 10000 --shards 16")
 	@scripts/need cargo cc libclang redis-server
@@ -110,7 +122,7 @@ test-stack: ## Test DQ inside Redis Stack, beside its modules; fetches it into .
 	cargo build
 	DQ_MODULE=$(DEBUG_MODULE) cargo test --test stack -- --include-ignored
 
-test-clients: ## Run each example in examples/clients against a server, under RESP2 and RESP3 (CLIENTS=all: go-redis too)
+test-clients: ## Run the examples in examples/clients against a server, and RQ as a producer (CLIENTS=all: go-redis too)
 	@scripts/need cargo cc libclang redis-server
 	cargo build
 	scripts/fetch-clients $(CLIENT_FOLDER) $(CLIENTS)
@@ -129,4 +141,4 @@ uninstall: ## Remove what `make install` with the same variables has installed
 help: ## Print this
 	@echo "DQ, a delay-queue module for Redis and Valkey. Make's targets:"
 	@sed -n 's/^\([a-z-]*\):.* *## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
-		printf '  make %-12s %s\n' "$$name" "$$text"; done
+		printf '  make %-16s %s\n' "$$name" "$$text"; done
