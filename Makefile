@@ -45,6 +45,7 @@ test: ## Everything that must pass, on the default server in full and on others 
 	cargo test --examples
 	cargo build
 	DQ_MODULE=$(DEBUG_MODULE) cargo run --quiet --example sharded -- --jobs 1000
+	DQ_MODULE=$(DEBUG_MODULE) cargo run --quiet --example sorted_set -- --messages 300 --seconds 1 --period 500
 	scripts/test-servers $(DEBUG_MODULE) $(SERVERS)
 	@$(MAKE) --no-print-directory test-package test-stack test-clients
 
