@@ -143,3 +143,41 @@ fn seconds_ahead_are_counted_in_milliseconds_too() {
     assert_eq!(client.ask("LRANGE list 0 -1"), "[soon]");
     assert_eq!(client.ask("DQ.MOVE s list SECONDS AHEAD 1000000000000"), "1");
 }
+
+/// A push in the wrong unit would put a time at the head, or at the end, that nobody meant.
+#[test]
+fn a_push_in_the_other_unit_than_the_set_has_is_refused() {
+    let server = Server::start();
+    let client = &mut server.connect();
+    for (members, word, hint) in [
+        ("4102444800 a", "", SECONDS_HINT),
+        ("1600000000.5 a 4102444800 b", "", SECONDS_HINT),
+        ("4102444800000 a", "SECONDS", MILLISECONDS_HINT),
+    ] {
+        client.done("DEL s");
+        client.done(&format!("ZADD s {members}"));
+        for line in [
+            format!("DQ.PUSH s m ZSET {word}"),
+            format!("DQ.PUSH s m ZSET {word} DELAY 1000 ENVELOPE"),
+            format!("DQ.PUSH s a ZSET {word} REPLACE"),
+            format!("DQ.MPUSH s AT ZSET {word} 1600000000000 * m 1600000000001 * n"),
+        ] {
+            line_refused_naming(client, &line, &[hint]);
+        }
+    }
+}
+
+#[test]
+fn a_push_at_a_time_that_would_look_like_the_other_unit_is_refused() {
+    let server = Server::start();
+    let client = &mut server.connect();
+    line_refused_naming(client, "DQ.PUSH s m ZSET SECONDS AT 9007199254740991", &[MILLISECONDS_HINT]);
+    line_refused_naming(
+        client,
+        "DQ.MPUSH s AT ZSET SECONDS 1600000000000 * a 100000000000000 * b",
+        &[MILLISECONDS_HINT],
+    );
+    assert_eq!(client.ask("EXISTS s"), "0");
+    client.done("DQ.PUSH s m ZSET SECONDS AT 99999999999999");
+    assert_eq!(client.ask("DQ.CLAIM s SECONDS"), "[]");
+}
