@@ -166,8 +166,8 @@ fn a_job_that_becomes_due_during_a_long_script_is_delivered_after_it() {
     let server = Server::start();
     let client = &mut server.connect();
     let mut waiting = Waiting::start(&server, "DQ.CLAIM q BLOCK 0");
-    client.done("DQ.PUSH q m DELAY 5");
-    let script = "for number = 1, 10000000 do end return redis.call('DQ.LEN', KEYS[1])";
+    client.done("DQ.PUSH q m DELAY 2");
+    let script = "for number = 1, 1000000 do end return redis.call('DQ.LEN', KEYS[1])";
     assert_eq!(client.call(&["EVAL", script, "1", "q"]), "1");
     assert_eq!(waiting.message(), "m");
 }

@@ -91,7 +91,6 @@ fn a_promoted_replica_serves_who_waits_on_it_at_the_right_time() {
     let old = &mut master.connect();
     old.done("DQ.PUSH q m1 ID a DELAY 1500");
     old.done("DQ.PUSH q m2 ID b DELAY 1700");
-    let due = old.now() + 1500;
     let mut waiting_there = Waiting::start(&master, "DQ.CLAIM q LEASE 100000 BLOCK 0");
     wait_in_step(&replica, &master);
     promote(&replica);
@@ -102,7 +101,7 @@ fn a_promoted_replica_serves_who_waits_on_it_at_the_right_time() {
     let mut second = Waiting::start(&replica, "DQ.CLAIM q LEASE 100000 BLOCK 0");
     let served = Delivery::of(&first.reply().items()[0]);
     let new = &mut replica.connect();
-    assert!(new.now() >= due && served.message == b"m1", "{served:?}");
+    assert!(new.now() >= served.due as u64 && served.message == b"m1", "{served:?}");
     assert_eq!(second.message(), "m2");
     wait_in_step(&master, &replica);
     assert_eq!(digest(&mut master.connect(), "q"), digest(new, "q"));
@@ -151,7 +150,8 @@ fn an_ordered_failover_serves_nobody_twice() {
     let mut claimers: Vec<Waiting> =
         (0..4).map(|_| Waiting::start(&master, "DQ.CLAIM q LEASE 100000 BLOCK 0")).collect();
     client.done("DQ.MPUSH q DELAY 0 a m1 1 b m2 2 c m3 3 d m4 4 e m5");
-    client.done(&format!("FAILOVER TO 127.0.0.1 {}", replica.port()));
+    let failover = format!("FAILOVER TO 127.0.0.1 {}", replica.port());
+    eventually("the master takes the replica for online", DEADLINE, || client.ask(&failover) == "OK");
     eventually("the roles are exchanged", DEADLINE, || {
         replica.connect().info("replication", "role") == "master"
     });

@@ -117,10 +117,8 @@ fn a_wait_in_vain_writes_nothing() {
     assert_eq!(full.reply(), "1");
     let after: u64 = changes(client).parse().unwrap();
     assert!(lines.is_empty() || lines.last().unwrap() == "EXEC", "{lines:?}");
-    assert!(
-        after - before.parse::<u64>().unwrap() <= 2,
-        "{before}, {after}: only the move counts as a change"
-    );
+    let changed = after - before.parse::<u64>().unwrap();
+    assert!(changed <= 3, "{changed} changes: only the move is one, in its two keys");
     until_waiting(&server, 1);
     client.done("MULTI");
     client.done("DQ.PUSH q x ID b");
