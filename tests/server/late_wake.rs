@@ -71,7 +71,7 @@ const APPEARANCES: &[Case] = &[
     (&["DQ.PUSH q m DELAY 600", "SAVE", "FLUSHALL"], &["DEBUG RELOAD NOSAVE"]),
     (&["DQ.PUSH q m DELAY 600"], &["DEBUG RELOAD"]),
     (&[], &["SET q string", "DEL q", "DQ.PUSH q m"]),
-    (&["ZADD p 1 x", "DQ.PUSH s m"], &["RENAME p q", "RENAME s q"]),
+    (&["SADD p x", "DQ.PUSH s m"], &["RENAME p q", "RENAME s q"]),
 ];
 
 /// What takes away a job that is due soon, and what is there instead until it is taken away too.
@@ -92,7 +92,7 @@ const DISAPPEARANCES: &[&[&str]] = &[
     &["SWAPDB 0 1"],
     &["SWAPDB 1 0"],
     &["SET q string"],
-    &["DEL q", "ZADD q 1 m"],
+    &["DEL q", "ZADD q 4102444800000 m"],
     &["DEL q", "RPUSH q m"],
     &["DQ.CANCEL q a"],
     &["DQ.PURGE q WAITING"],
