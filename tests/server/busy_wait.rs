@@ -1,6 +1,7 @@
 //! Fear: waiting costs: something polls, a timer rings for nothing, or a bad BLOCK is taken for none.
 
 use crate::harness::client::Client;
+use crate::harness::queue::{PAST, push_many};
 use crate::harness::refusal::line_refused_naming;
 use crate::harness::server::Server;
 use crate::harness::waiting::{Waiting, until_waiting};
@@ -104,4 +105,22 @@ fn the_largest_and_the_smallest_block_are_taken() {
     assert_eq!(longest.message(), "m");
     client.done("DQ.MPUSH q DELAY 0 a m1 0 b m2 0 c m3");
     assert_eq!(client.ask("DQ.CLAIM q COUNT 10 BLOCK 86400000").items().len(), 3);
+}
+
+/// Overdue jobs that nobody wants are nobody's business: no timer rings for them, and others are woken as ever.
+#[test]
+fn many_overdue_jobs_without_consumers_delay_nobody() {
+    let server = Server::start();
+    let client = &mut server.connect();
+    let idle = idle_cost(client);
+    let jobs = if std::env::var_os("DQ_LARGE").is_some() { 1_000_000 } else { 50_000 };
+    push_many(client, "overdue", "m", jobs, PAST);
+    let due = client.now() + 300;
+    client.done(&format!("DQ.PUSH q soon AT {due}"));
+    let mut waiting = Waiting::start(&server, "DQ.CLAIM q LEASE 60000 BLOCK 0");
+    let with_overdue = idle_cost(client);
+    assert!(with_overdue <= idle + 50, "{idle} ms idle, {with_overdue} ms with {jobs} overdue jobs");
+    assert_eq!(waiting.message(), "soon");
+    assert_eq!(client.info("dq", "dq_timers"), "0");
+    assert_eq!(client.ask("DQ.LEN overdue"), jobs.to_string().as_str());
 }

@@ -8,6 +8,7 @@ use crate::harness::digest::{digest, shown_jobs};
 use crate::harness::queue::{RICH_IDS, claim, fill_with_every_kind, push_many};
 use crate::harness::replica::{follow, promote, start_pair, wait_in_step};
 use crate::harness::server::{Server, Setup};
+use crate::harness::waiting::Waiting;
 
 const KEYS: [&str; 6] = ["rich", "worked", "moved", "list", "stream", "zset"];
 
@@ -272,5 +273,24 @@ fn a_replica_acknowledges_what_the_commands_have_written() {
     for line in ["DQ.PUSH q m ID a", "DQ.CLAIM q LEASE 100000000", "DQ.CANCEL q a"] {
         client.done(line);
         assert_eq!(client.ask("WAIT 1 60000"), "1", "{line}");
+    }
+    let mut waiting = Waiting::start(&master, "DQ.CLAIM q LEASE 100000000 BLOCK 0");
+    client.done("DQ.PUSH q m DELAY 50");
+    assert_eq!(waiting.message(), "m");
+    let mut consumer = waiting.into_client();
+    assert_eq!(consumer.ask("WAIT 1 60000"), "1", "a claim that has waited");
+}
+
+/// Servers since Redis 7.2 can be asked whether the AOF has it.
+#[test]
+fn the_aof_acknowledges_what_the_commands_have_written() {
+    let server = Server::with(&AOF);
+    let client = &mut server.connect();
+    if client.ask("WAITAOF 0 0 1").is_error() {
+        return;
+    }
+    for line in ["DQ.PUSH q m ID a", "DQ.CLAIM q LEASE 100000000", "DQ.CANCEL q a"] {
+        client.done(line);
+        assert_eq!(client.ask("WAITAOF 1 0 60000"), "[1 0]", "{line}");
     }
 }

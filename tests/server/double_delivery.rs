@@ -2,7 +2,7 @@
 
 use crate::harness::client::Client;
 use crate::harness::eventually::{DEADLINE, eventually};
-use crate::harness::queue::{PAST, claim, push_many};
+use crate::harness::queue::{Delivery, PAST, claim, push_many};
 use crate::harness::random::Random;
 use crate::harness::server::Server;
 use std::collections::HashSet;
@@ -119,4 +119,33 @@ fn movers_and_consumers_at_once_lose_and_double_nothing() {
     let moved = client.ask("LRANGE list 0 -1");
     ids.extend(moved.items().iter().map(|item| item.string()));
     assert_each_once(&ids, 20_000);
+}
+
+/// Work takes three leases. Whose heart stops beating loses the job to the next, and whose does not keeps it.
+#[test]
+fn a_heartbeat_keeps_a_job_for_as_long_as_it_beats() {
+    const LEASE: u64 = 500;
+    let server = Server::start();
+    let client = &mut server.connect();
+    push_many(client, "q", "m", 20, PAST);
+    let started = client.now();
+    let jobs = claim(client, &format!("q COUNT 20 LEASE {LEASE}"));
+    let (dying, living) = jobs.split_at(3);
+    let receipts: Vec<&str> = living.iter().map(Delivery::receipt).collect();
+    let mut redelivered = Vec::new();
+    eventually("the work is done", DEADLINE, || {
+        let extended = client.ask(&format!("DQ.EXTEND q LEASE {LEASE} {}", receipts.join(" ")));
+        assert_eq!(extended.items().len(), 17);
+        redelivered.extend(claim(client, "q COUNT 20 LEASE 100000"));
+        client.now() > started + 3 * LEASE
+    });
+    let ids = |jobs: &[Delivery]| jobs.iter().map(Delivery::id).collect::<Vec<_>>();
+    assert_eq!(ids(&redelivered), ids(dying), "of those without a heartbeat, each once");
+    for job in living {
+        assert_eq!(client.ask(&format!("DQ.ACK q {}", job.receipt())), "[1]");
+    }
+    for (late, current) in dying.iter().zip(&redelivered) {
+        assert_eq!(client.ask(&format!("DQ.ACK q {} {}", late.receipt(), current.receipt())), "[0 1]");
+    }
+    assert_eq!(client.ask("DQ.LEN q"), "0");
 }
