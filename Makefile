@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build run test test-engine test-package test-stack test-clients demo bench bench-wake servers lint package install uninstall help
+.PHONY: build run test test-engine test-package test-stack test-clients demo bench bench-wake bench-sizes servers lint package install uninstall help
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
@@ -59,6 +59,11 @@ bench-wake: ## Measure how late waiting consumers are woken, and what waiting co
 	@scripts/need beanstalkd || echo "Going on without beanstalkd."
 	cargo build --release
 	DQ_MODULE=$(RELEASE_MODULE) cargo run --release -p dq-bench -- wake $(ARGS)
+
+bench-sizes: ## Measure what ten million jobs, and 100,000 queues, cost; writes bench/sizes.md (ARGS: see bench/)
+	@scripts/need cargo cc libclang redis-server taskset
+	cargo build --release
+	DQ_MODULE=$(RELEASE_MODULE) cargo run --release -p dq-bench -- sizes $(ARGS)
 
 servers: ## Fetch the other servers that the tests know into .servers (for make test SERVERS=all)
 	@scripts/need pip
