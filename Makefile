@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 .PHONY: build run test test-engine test-package test-stack test-clients memcheck fuzz sweep soak
-.PHONY: demo demo-sorted-set demo-cluster bench bench-wake servers lint package install uninstall help
+.PHONY: demo demo-sorted-set demo-cluster bench bench-wake bench-sizes servers lint package install uninstall help
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
@@ -98,6 +98,11 @@ bench-wake: ## Measure how late waiting consumers are woken, and what waiting co
 	@scripts/need beanstalkd || echo "Going on without beanstalkd."
 	cargo build --release
 	DQ_MODULE=$(RELEASE_MODULE) cargo run --release -p dq-bench -- wake $(ARGS)
+
+bench-sizes: ## Measure what ten million jobs, and 100,000 queues, cost; writes bench/sizes.md (ARGS: see bench/)
+	@scripts/need cargo cc libclang redis-server taskset
+	cargo build --release
+	DQ_MODULE=$(RELEASE_MODULE) cargo run --release -p dq-bench -- sizes $(ARGS)
 
 servers: ## Fetch the other servers that the tests know into .servers (for make test SERVERS=all)
 	@scripts/need pip

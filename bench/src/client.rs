@@ -63,14 +63,30 @@ impl Connection {
 
     /// Sends one encoded request; its reply may come late.
     pub fn ask(&mut self, request: &[u8]) -> Result<()> {
+        self.ask_all(request, 1)
+    }
+
+    /// Sends so many encoded requests; `answers` or `pass` takes the replies.
+    pub fn ask_all(&mut self, requests: &[u8], count: usize) -> Result<()> {
         self.kept.clear();
-        self.send(request, 1)
+        self.send(requests, count)
+    }
+
+    /// Waits for the replies to all that was asked.
+    pub fn answers(&mut self) -> Result<Vec<Reply<'_>>> {
+        self.finish(Keep::Replies)?;
+        self.kept_replies()
     }
 
     /// Waits for the reply to what was asked.
     pub fn answer(&mut self) -> Result<Reply<'_>> {
         self.finish(Keep::Replies)?;
         Reply::read(&mut self.kept.as_slice())
+    }
+
+    /// Waits for the replies to all that was asked, and drops them.
+    pub fn pass(&mut self) -> Result<()> {
+        self.finish(Keep::Nothing)
     }
 
     /// The socket, to see whether something has come.

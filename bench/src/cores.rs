@@ -9,6 +9,8 @@ use std::process::{Command, Stdio};
 pub struct Cores {
     /// The server's core, when it has one of its own.
     pub server: Option<usize>,
+    /// This process's core, when the server has one of its own.
+    pub client: Option<usize>,
     /// What the page says about it.
     pub note: String,
 }
@@ -32,12 +34,17 @@ fn divided(allowed: &[usize]) -> Cores {
     if !pin_this_process(*client) {
         return shared("taskset (util-linux) is missing or refused");
     }
-    Cores { server: Some(*server), note: "server and client pinned to a core each".to_string() }
+    Cores {
+        server: Some(*server),
+        client: Some(*client),
+        note: "server and client pinned to a core each".to_string(),
+    }
 }
 
 fn shared(reason: &str) -> Cores {
     Cores {
         server: None,
+        client: None,
         note: format!(
             "NOT PINNED: {reason}; server and client disturb each other, so mistrust small differences"
         ),

@@ -7,6 +7,7 @@ use crate::contestant::name;
 use crate::error::Result;
 use crate::field::Field;
 use crate::jobs::{Due, Ids, Job, JobSource};
+use crate::machine;
 use crate::options::Options;
 use crate::resp;
 use crate::server::{Durability, Launcher, Server};
@@ -119,10 +120,8 @@ fn slow_commands(connection: &mut Connection) -> Result<(usize, Duration)> {
 
 /// As many jobs as were asked for, or as the free memory can hold.
 fn affordable(jobs: usize) -> usize {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let free_kb = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    let limit = free_kb.map_or(jobs, |kb| usize::try_from(kb * 1024 / BYTES_PER_JOB).unwrap_or(jobs));
+    let fitting = |free: u64| usize::try_from(free / BYTES_PER_JOB).unwrap_or(jobs);
+    let limit = machine::free_bytes().map_or(jobs, fitting);
     if limit < jobs {
         eprintln!("growth: free memory holds {} jobs only", text::grouped(limit as u64));
     }

@@ -42,6 +42,13 @@ pub fn info(control: &mut Connection, field: &str) -> Result<Option<String>> {
     Ok(value.map(|value| value.trim().to_string()))
 }
 
+/// The memory that the machine can still give, where the kernel tells it.
+pub fn free_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
+
 fn module(control: &mut Connection) -> Result<String> {
     let modules = control.call(&[b"MODULE", b"LIST"])?;
     for place in 0.. {

@@ -5,6 +5,7 @@
 //! in `report.rs` and `targets.rs`. Nothing here knows the engine or the module: it sees a server from outside.
 //!
 //! `dq-bench wake` is another run with a page of its own: how late consumers that wait are woken. It begins in `wake.rs`.
+//! `dq-bench sizes` is a third: what very large and very many queues cost. It begins in `sizes.rs`.
 
 mod client;
 mod contestant;
@@ -21,6 +22,7 @@ mod process;
 mod report;
 mod resp;
 mod server;
+mod sizes;
 mod statistics;
 mod targets;
 mod text;
@@ -50,6 +52,9 @@ fn run() -> Result<()> {
     let mut arguments = std::env::args().skip(1).peekable();
     if arguments.next_if_eq("wake").is_some() {
         return wake::run(arguments);
+    }
+    if arguments.next_if_eq("sizes").is_some() {
+        return sizes::run(arguments);
     }
     let Some(options) = Options::from_arguments(arguments)? else {
         print!("{}", options::HELP);

@@ -74,7 +74,7 @@ fn fill(server: &Server, store: Store, mut source: JobSource, jobs: usize) -> Re
 }
 
 /// Reads the server's memory from a connection that is its only one, since buffers of others count as well.
-fn used_memory(server: &Server) -> Result<f64> {
+pub fn used_memory(server: &Server) -> Result<f64> {
     let mut control: Connection = server.connect()?;
     while info(&mut control, "connected_clients")?.as_deref() != Some("1") {}
     Ok(info(&mut control, "used_memory")?.ok_or("INFO has no used_memory")?.parse()?)

@@ -9,6 +9,7 @@ use crate::error::Result;
 pub const HELP: &str = "\
 dq-bench: measures DQ against sorted sets, hashes and Lua scripts on one server, and writes bench/README.md
 dq-bench wake: measures how late waiting consumers are woken, and writes bench/wake.md (dq-bench wake --help)
+dq-bench sizes: measures what very large and very many queues cost, and writes bench/sizes.md (dq-bench sizes --help)
 
   --server PATH   the redis-server or valkey-server to start (default: redis-server on PATH)
   --module PATH   the module to load (default: DQ_MODULE of the environment); without it only the native contestants run

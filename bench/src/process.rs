@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::Result;
@@ -16,13 +17,17 @@ const FOLDER_PREFIX: &str = "dq-bench-";
 pub struct Process {
     child: Child,
     // After the child, which may still write into it.
-    folder: Folder,
+    folder: Arc<Folder>,
 }
 
 impl Process {
     /// Starts what these words say, in a folder of its own, pinned to a core if one is given.
     pub fn start(words: Vec<String>, core: Option<usize>) -> Result<Process> {
-        let folder = Folder::create()?;
+        Process::start_in(&Folder::create()?, words, core)
+    }
+
+    /// The same in a folder that may have been another process's before.
+    pub fn start_in(folder: &Arc<Folder>, words: Vec<String>, core: Option<usize>) -> Result<Process> {
         let log = File::create(folder.path.join("log"))?;
         let name = words.first().cloned().unwrap_or_default();
         let child = command(words, core)
@@ -32,7 +37,7 @@ impl Process {
             .stderr(log)
             .spawn()
             .map_err(|error| format!("cannot start {name}: {error}"))?;
-        Ok(Process { child, folder })
+        Ok(Process { child, folder: Arc::clone(folder) })
     }
 
     /// Its number.
@@ -91,18 +96,24 @@ fn offers_death_signal() -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// A temporary folder that goes when its owner goes.
-struct Folder {
+/// A temporary folder that goes when its last owner goes.
+pub struct Folder {
     path: PathBuf,
 }
 
 impl Folder {
-    fn create() -> Result<Folder> {
+    /// Makes one.
+    pub fn create() -> Result<Arc<Folder>> {
         static CREATED: AtomicUsize = AtomicUsize::new(0);
         let number = CREATED.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("{FOLDER_PREFIX}{}-{number}", std::process::id()));
         std::fs::create_dir(&path).map_err(|error| format!("cannot make {}: {error}", path.display()))?;
-        Ok(Folder { path })
+        Ok(Arc::new(Folder { path }))
+    }
+
+    /// How long a file in it is.
+    pub fn length_of(&self, name: &str) -> Result<u64> {
+        Ok(self.path.join(name).metadata().map_err(|error| format!("{name}: {error}"))?.len())
     }
 }
 

@@ -97,7 +97,8 @@ fn head(options: &Options, findings: &Findings) -> String {
     format!(
         "# How fast\n\n\
          `make bench` writes this page; write into `{PROFILE}` what it is to say about where the time goes.\n\
-         How late waiting consumers are woken, and what waiting costs: [wake.md](wake.md).\n{quick}\n\
+         How late waiting consumers are woken, and what waiting costs: [wake.md](wake.md).\n\
+         What ten million jobs, and a hundred thousand queues, cost: [sizes.md](sizes.md).\n{quick}\n\
          - Command: `{}`\n- Server: {}\n- Module: {}\n- Processor: {}\n- Cores: {}\n- Rounds: {}\n",
         options.command(),
         machine.server,

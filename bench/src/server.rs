@@ -1,12 +1,13 @@
 //! The servers that a run starts: each on a unix socket in a folder of its own; `process.rs` sees to their end.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::client::{Connection, Fleet, Wait};
 use crate::cores::Cores;
 use crate::error::Result;
-use crate::process::{self, Process};
+use crate::process::{self, Folder, Process};
 
 const START_DEADLINE: Duration = Duration::from_secs(20);
 
@@ -24,6 +25,8 @@ pub struct Launcher {
     binary: PathBuf,
     module: Option<PathBuf>,
     core: Option<usize>,
+    /// The core of what a server forks.
+    fork_core: Option<usize>,
 }
 
 impl Launcher {
@@ -42,7 +45,7 @@ impl Launcher {
             1 => server.to_path_buf(),
             _ => absolute(server)?,
         };
-        Ok(Launcher { binary, module, core: cores.server })
+        Ok(Launcher { binary, module, core: cores.server, fork_core: cores.client })
     }
 
     /// One that starts servers as other people have them.
@@ -52,11 +55,28 @@ impl Launcher {
 
     /// Starts a server and waits until it answers.
     pub fn start(&self, durability: Durability) -> Result<Server> {
-        let process = Process::start(self.words(durability), self.core)?;
-        let wait = if self.core.is_some() { Wait::Spinning } else { Wait::Sleeping };
-        let mut server = Server { process, wait, module: self.module.is_some() };
+        let mut server = self.server(Process::start(self.words(durability), self.core)?);
         server.await_answer()?;
         Ok(server)
+    }
+
+    /// Starts a server in this folder, on the data that are in it: it may still be loading them, or not listen yet.
+    ///
+    /// What it forks runs on the client's core, and it looks a hundred times a second whether that has ended.
+    pub fn begin(&self, folder: &Arc<Folder>, durability: Durability) -> Result<Server> {
+        let mut words = self.words(durability);
+        words.extend(["--hz".into(), "100".into()]);
+        for option in ["--bgsave_cpulist", "--aof_rewrite_cpulist"] {
+            words.extend(
+                self.fork_core.map(|core| [option.to_string(), core.to_string()]).into_iter().flatten(),
+            );
+        }
+        Ok(self.server(Process::start_in(folder, words, self.core)?))
+    }
+
+    fn server(&self, process: Process) -> Server {
+        let wait = if self.core.is_some() { Wait::Spinning } else { Wait::Sleeping };
+        Server { process, wait, module: self.module.is_some() }
     }
 
     fn words(&self, durability: Durability) -> Vec<String> {
@@ -111,6 +131,20 @@ impl Server {
         self.module
     }
 
+    /// Fails if it has ended, with what it said.
+    pub fn check(&mut self) -> Result<()> {
+        self.process.check()
+    }
+
+    /// The memory that the kernel has given it, in bytes.
+    pub fn resident_bytes(&self) -> Result<u64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kilobytes =
+            line.and_then(|line| line.split_whitespace().next()).ok_or("the kernel tells no VmRSS")?;
+        Ok(kilobytes.parse::<u64>()? * 1024)
+    }
+
     /// The CPU time of the server's main thread, once it has nothing more to do; None where the kernel does not tell.
     pub fn cpu(&self) -> Option<Duration> {
         let pid = self.process.id();
@@ -132,7 +166,8 @@ impl Server {
         format!("/proc/{pid}/task/{pid}/schedstat").into()
     }
 
-    fn await_answer(&mut self) -> Result<()> {
+    /// Waits until it answers.
+    pub fn await_answer(&mut self) -> Result<()> {
         let start = Instant::now();
         while start.elapsed() < START_DEADLINE {
             self.process.check()?;

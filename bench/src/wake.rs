@@ -3,17 +3,17 @@
 //! Called by `main.rs`. A part is one thing that is measured, on servers of its own; `page.rs` tells what all of them found.
 
 mod beanstalk;
-mod crowd;
-mod deliveries;
+pub mod crowd;
+pub mod deliveries;
 mod expiry;
 mod herd;
 mod options;
-mod page;
+pub mod page;
 mod polling;
-mod probe;
-mod queue;
+pub mod probe;
+pub mod queue;
 mod resting;
-mod schedule;
+pub mod schedule;
 mod throng;
 mod waking;
 

@@ -175,6 +175,18 @@ fn faultless(findings: &Findings) -> Option<Vec<String>> {
 }
 
 fn lateness(findings: &Findings) -> Option<String> {
+    let beanstalkd = findings.beanstalkd.as_ref();
+    let measured = beanstalkd.and_then(|outcome| outcome.as_ref().ok());
+    let all: Vec<&Row> = findings.rows.iter().chain(measured.into_iter().flatten()).collect();
+    let remarks = all.iter().filter(|row| !row.note.is_empty());
+    let mut lines: Vec<String> = remarks.map(|row| format!("- {}: {}.", row.name, row.note)).collect();
+    lines.extend(beanstalkd.and_then(|outcome| outcome.as_ref().err()).map(|why| format!("- {why}.")));
+    let page = || format!("## Lateness\n\n{}\n{}\n", lateness_table(&all), lines.join("\n"));
+    (!all.is_empty() || !lines.is_empty()).then(page)
+}
+
+/// Ways of waiting, a row each.
+pub fn lateness_table(all: &[&Row]) -> String {
     let head = text::owned(&[
         "milliseconds late",
         "jobs",
@@ -189,15 +201,8 @@ fn lateness(findings: &Findings) -> Option<String> {
         "p99",
         "max",
     ]);
-    let beanstalkd = findings.beanstalkd.as_ref();
-    let measured = beanstalkd.and_then(|outcome| outcome.as_ref().ok());
-    let all: Vec<&Row> = findings.rows.iter().chain(measured.into_iter().flatten()).collect();
     let rows: Vec<_> = all.iter().map(|row| lateness_row(row)).collect();
-    let remarks = all.iter().filter(|row| !row.note.is_empty());
-    let mut lines: Vec<String> = remarks.map(|row| format!("- {}: {}.", row.name, row.note)).collect();
-    lines.extend(beanstalkd.and_then(|outcome| outcome.as_ref().err()).map(|why| format!("- {why}.")));
-    let page = || format!("## Lateness\n\n{}\n{}\n", text::table(&head, &rows), lines.join("\n"));
-    (!rows.is_empty() || !lines.is_empty()).then(page)
+    text::table(&head, &rows)
 }
 
 fn lateness_row(row: &Row) -> Vec<String> {
@@ -325,7 +330,8 @@ fn version(server: &str) -> &str {
     server.split(" (").next().unwrap_or(server)
 }
 
-fn load() -> String {
+/// The load of the machine, of the last minute.
+pub fn load() -> String {
     read("/proc/loadavg").split(' ').next().unwrap_or_default().to_string()
 }
 

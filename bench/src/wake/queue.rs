@@ -81,7 +81,8 @@ impl Claimer {
         all
     }
 
-    fn wait(server: &Server, key: &[u8], claim: Claim) -> Result<Claimer> {
+    /// One of them, waiting.
+    pub fn wait(server: &Server, key: &[u8], claim: Claim) -> Result<Claimer> {
         let mut connection = server.connect_to_wait(Wait::Sleeping)?;
         let mut request = Vec::new();
         let terms: [&[u8]; 2] = match claim {
