@@ -4,9 +4,8 @@
 //! the message `m`, with nobody else saying anything.
 
 use crate::harness::client::Client;
-use crate::harness::eventually::patience;
 use crate::harness::server::Server;
-use crate::harness::waiting::{Waiting, until_past, until_waiting};
+use crate::harness::waiting::{Waiting, slowly, until_past, until_waiting};
 
 /// What is there before, and what changes it while somebody waits.
 type Case = (&'static [&'static str], &'static [&'static str]);
@@ -163,7 +162,7 @@ fn what_has_gone_serves_nobody_and_what_comes_after_it_does() {
     let client = &mut server.connect();
     for change in DISAPPEARANCES {
         client.done("FLUSHALL");
-        let delay = 300 * u64::from(patience().min(5));
+        let delay = slowly(300);
         client.done(&format!("DQ.PUSH q x ID a DELAY {delay}"));
         let due = client.now() + delay;
         let mut waiting = Waiting::start(&server, "DQ.CLAIM q BLOCK 0");

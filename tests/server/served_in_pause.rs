@@ -6,15 +6,16 @@ use crate::harness::eventually::{DEADLINE, eventually};
 use crate::harness::queue::Delivery;
 use crate::harness::replica::{follow, promote, start_pair, wait_in_step};
 use crate::harness::server::{Server, Setup};
-use crate::harness::waiting::{Waiting, until_past, until_waiting, waiting};
+use crate::harness::waiting::{Waiting, slowly, until_past, until_waiting, waiting};
 
 /// Pauses the server while a job becomes due, and ends the pause later; some servers hold up all commands in a pause of
 /// everything, also the one that ends it.
 fn due_in_pause(client: &mut Client, pause: &str, waiters: u64) {
-    client.done("DQ.PUSH q m1 ID a DELAY 100");
-    let due = client.now() + 100;
+    let delay = slowly(100);
+    client.done(&format!("DQ.PUSH q m1 ID a DELAY {delay}"));
+    let due = client.now() + delay;
     if pause == "ALL" {
-        client.done("CLIENT PAUSE 400 ALL");
+        client.done(&format!("CLIENT PAUSE {} ALL", delay + 300));
         return;
     }
     client.done("CLIENT PAUSE 100000 WRITE");
