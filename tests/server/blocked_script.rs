@@ -167,9 +167,15 @@ fn a_job_that_becomes_due_during_a_long_script_is_delivered_after_it() {
     let server = Server::start();
     let client = &mut server.connect();
     let mut waiting = Waiting::start(&server, "DQ.CLAIM q BLOCK 0");
-    let script = "for number = 1, 1000000 do end return redis.call('DQ.LEN', KEYS[1])";
+    // What a server does for the first time takes longer.
+    client.done("DQ.PUSH warm m");
+    let script = "for number = 1, 3000000 do end return redis.call('DQ.LEN', KEYS[1])";
     // Both in one packet: the server does nothing of its own between them.
-    let both = [encode(&["DQ.PUSH", "q", "m", "DELAY", "2"]), encode(&["EVAL", script, "1", "q"])].concat();
+    let both = [
+        encode(&["DQ.PUSH", "q", "m", "DELAY", &slowly(8).to_string()]),
+        encode(&["EVAL", script, "1", "q"]),
+    ]
+    .concat();
     client.send(&both).unwrap();
     assert!(!client.receive().unwrap().is_error());
     assert_eq!(client.receive().unwrap(), "1");
@@ -188,7 +194,7 @@ fn a_watched_queue_that_serves_who_waits_counts_as_changed() {
     client.done("PING");
     assert!(client.ask("EXEC").is_null());
     client.done("DQ.PUSH q x AT 4102444800000");
-    let mut waiting = Waiting::start(&server, "DQ.CLAIM q BLOCK 300");
+    let mut waiting = Waiting::start(&server, &format!("DQ.CLAIM q BLOCK {}", slowly(400)));
     client.done("WATCH q");
     assert!(waiting.reply().is_null());
     client.done("MULTI");

@@ -179,13 +179,13 @@ fn what_has_gone_serves_nobody_and_what_comes_after_it_does() {
 fn a_farther_time_is_kept_too() {
     let server = Server::start();
     let client = &mut server.connect();
-    client.done("DQ.PUSH q m ID a DELAY 400");
+    client.done(&format!("DQ.PUSH q m ID a DELAY {}", slowly(400)));
     let mut waiting = Waiting::start(&server, "DQ.CLAIM q BLOCK 0");
     let before = client.now();
-    client.done("DQ.RESCHEDULE q a DELAY 900");
+    client.done(&format!("DQ.RESCHEDULE q a DELAY {}", slowly(900)));
     let reply = waiting.reply();
     let due = reply.items()[0].items()[3].int() as u64;
-    assert!(due >= before + 900 && client.now() >= due, "{reply}");
+    assert!(due >= before + slowly(900) && client.now() >= due, "{reply}");
 }
 
 #[test]

@@ -182,9 +182,9 @@ fn a_master_that_waits_for_its_replicas_to_stop_serves_nobody() {
         return;
     }
     let client = &mut master.connect();
-    client.done("DQ.PUSH q m ID a DELAY 300");
+    client.done(&format!("DQ.PUSH q m ID a DELAY {}", slowly(300)));
     let mut claimer = Waiting::start(&master, "DQ.CLAIM q BLOCK 0");
-    replica.connect().send_line("DEBUG SLEEP 1.5");
+    replica.connect().send_line(&format!("DEBUG SLEEP {}", slowly(1500) as f64 / 1000.0));
     // The replica lags by this, so the master waits for it, and pauses writes.
     client.done("SET lag 1");
     master.shut_down("NOSAVE");

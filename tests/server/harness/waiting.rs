@@ -91,7 +91,7 @@ pub fn until_past(client: &mut Client, time: u64) {
 
 /// Milliseconds in which a test must get something done, longer where servers run under a tool that slows them down.
 pub fn slowly(milliseconds: u64) -> u64 {
-    milliseconds * u64::from(patience().min(5))
+    milliseconds * u64::from(patience())
 }
 
 /// How often a test of chances tries its chance: 10,000 times with DQ_LARGE=1, else a few times.
