@@ -2,7 +2,7 @@
 
 use crate::harness::client::Client;
 use crate::harness::server::Server;
-use crate::harness::waiting::{Waiting, rounds, until_past, until_waiting};
+use crate::harness::waiting::{Waiting, rounds, slowly, until_past, until_waiting};
 use std::collections::VecDeque;
 
 fn claimers(server: &Server, count: usize) -> Vec<Waiting> {
@@ -75,11 +75,11 @@ fn one_of_five_hundred_gets_the_only_job() {
 fn many_jobs_of_one_millisecond_go_round_once_each() {
     let server = Server::start();
     let client = &mut server.connect();
-    let at = client.now() + 300;
-    let items: Vec<String> = (0..1000).map(|number| format!("{at} id{number} m{number}")).collect();
-    client.done(&format!("DQ.MPUSH q AT {}", items.join(" ")));
     let mut waiting: Vec<Waiting> =
         (0..50).map(|_| Waiting::start(&server, "DQ.CLAIM q COUNT 20 BLOCK 0")).collect();
+    let at = client.now() + slowly(30);
+    let items: Vec<String> = (0..1000).map(|number| format!("{at} id{number} m{number}")).collect();
+    client.done(&format!("DQ.MPUSH q AT {}", items.join(" ")));
     let served: Vec<String> = waiting.iter_mut().flat_map(Waiting::messages).collect();
     let pushed: Vec<String> = (0..1000).map(|number| format!("m{number}")).collect();
     assert_eq!(served, pushed);
