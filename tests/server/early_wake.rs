@@ -4,7 +4,7 @@ use crate::harness::client::Client;
 use crate::harness::queue::{Delivery, claim_one};
 use crate::harness::random::Random;
 use crate::harness::server::Server;
-use crate::harness::waiting::{Waiting, rounds, until_past, until_waiting};
+use crate::harness::waiting::{Waiting, rounds, slowly, until_past, until_waiting};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// This machine's clock, which is also the server's.
@@ -98,8 +98,9 @@ fn a_job_put_off_is_not_delivered_at_its_old_time() {
     for put_off in
         ["DQ.RESCHEDULE q a DELAY 60000", "DQ.PUSH q m ID a DELAY 60000 REPLACE", "DQ.PAUSE q 60000"]
     {
-        client.done("DQ.PUSH q m ID a DELAY 400");
-        let old = client.now() + 400;
+        let delay = slowly(400);
+        client.done(&format!("DQ.PUSH q m ID a DELAY {delay}"));
+        let old = client.now() + delay;
         let mut waiting = Waiting::start(&server, "DQ.CLAIM q BLOCK 0");
         client.done(put_off);
         until_past(client, old + 30);

@@ -4,9 +4,8 @@
 //! the message `m`, with nobody else saying anything.
 
 use crate::harness::client::Client;
-use crate::harness::eventually::patience;
 use crate::harness::server::Server;
-use crate::harness::waiting::{Waiting, until_past, until_waiting};
+use crate::harness::waiting::{Waiting, slowly, until_past, until_waiting};
 
 /// What is there before, and what changes it while somebody waits.
 type Case = (&'static [&'static str], &'static [&'static str]);
@@ -163,7 +162,7 @@ fn what_has_gone_serves_nobody_and_what_comes_after_it_does() {
     let client = &mut server.connect();
     for change in DISAPPEARANCES {
         client.done("FLUSHALL");
-        let delay = 300 * u64::from(patience().min(5));
+        let delay = slowly(300);
         client.done(&format!("DQ.PUSH q x ID a DELAY {delay}"));
         let due = client.now() + delay;
         let mut waiting = Waiting::start(&server, "DQ.CLAIM q BLOCK 0");
@@ -180,13 +179,13 @@ fn what_has_gone_serves_nobody_and_what_comes_after_it_does() {
 fn a_farther_time_is_kept_too() {
     let server = Server::start();
     let client = &mut server.connect();
-    client.done("DQ.PUSH q m ID a DELAY 400");
+    client.done(&format!("DQ.PUSH q m ID a DELAY {}", slowly(400)));
     let mut waiting = Waiting::start(&server, "DQ.CLAIM q BLOCK 0");
     let before = client.now();
-    client.done("DQ.RESCHEDULE q a DELAY 900");
+    client.done(&format!("DQ.RESCHEDULE q a DELAY {}", slowly(900)));
     let reply = waiting.reply();
     let due = reply.items()[0].items()[3].int() as u64;
-    assert!(due >= before + 900 && client.now() >= due, "{reply}");
+    assert!(due >= before + slowly(900) && client.now() >= due, "{reply}");
 }
 
 #[test]

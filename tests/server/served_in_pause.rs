@@ -6,15 +6,16 @@ use crate::harness::eventually::{DEADLINE, eventually};
 use crate::harness::queue::Delivery;
 use crate::harness::replica::{follow, promote, start_pair, wait_in_step};
 use crate::harness::server::{Server, Setup};
-use crate::harness::waiting::{Waiting, until_past, until_waiting, waiting};
+use crate::harness::waiting::{Waiting, slowly, until_past, until_waiting, waiting};
 
 /// Pauses the server while a job becomes due, and ends the pause later; some servers hold up all commands in a pause of
 /// everything, also the one that ends it.
 fn due_in_pause(client: &mut Client, pause: &str, waiters: u64) {
-    client.done("DQ.PUSH q m1 ID a DELAY 100");
-    let due = client.now() + 100;
+    let delay = slowly(100);
+    client.done(&format!("DQ.PUSH q m1 ID a DELAY {delay}"));
+    let due = client.now() + delay;
     if pause == "ALL" {
-        client.done("CLIENT PAUSE 400 ALL");
+        client.done(&format!("CLIENT PAUSE {} ALL", delay + 300));
         return;
     }
     client.done("CLIENT PAUSE 100000 WRITE");
@@ -181,9 +182,9 @@ fn a_master_that_waits_for_its_replicas_to_stop_serves_nobody() {
         return;
     }
     let client = &mut master.connect();
-    client.done("DQ.PUSH q m ID a DELAY 300");
+    client.done(&format!("DQ.PUSH q m ID a DELAY {}", slowly(300)));
     let mut claimer = Waiting::start(&master, "DQ.CLAIM q BLOCK 0");
-    replica.connect().send_line("DEBUG SLEEP 1.5");
+    replica.connect().send_line(&format!("DEBUG SLEEP {}", slowly(1500) as f64 / 1000.0));
     // The replica lags by this, so the master waits for it, and pauses writes.
     client.done("SET lag 1");
     master.shut_down("NOSAVE");

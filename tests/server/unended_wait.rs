@@ -179,7 +179,7 @@ fn end_one(server: &Server, client: &mut Client, number: usize) {
     let mut waiting = server.connect();
     let id = waiting.done("CLIENT ID").int();
     let key = format!("key{}", number % 17);
-    waiting.send_line(&format!("DQ.CLAIM {key} LEASE 1000000 BLOCK {}", number % 2 * 3600_000));
+    waiting.send_line(&format!("DQ.CLAIM {key} LEASE 1000000 BLOCK {}", number % 2 * 3_600_000));
     client.done("PING");
     match number % 5 {
         0 => drop(client.done(&format!("CLIENT KILL ID {id}"))),

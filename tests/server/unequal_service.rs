@@ -6,7 +6,7 @@ use crate::harness::digest::digest;
 use crate::harness::numbers::counters;
 use crate::harness::replica::{start_pair, wait_in_step};
 use crate::harness::server::Server;
-use crate::harness::waiting::{Waiting, until_past, until_waiting};
+use crate::harness::waiting::{Waiting, slowly, until_past, until_waiting};
 
 /// What `work` adds to the file, without the MULTI and EXEC that some servers put around each single effect.
 #[track_caller]
@@ -85,8 +85,8 @@ fn a_service_woken_by_time_is_written_like_one_woken_by_a_push() {
     let mut claimer = Waiting::start(&server, "DQ.CLAIM q BLOCK 0");
     let mut mover = Waiting::start(&server, "DQ.MOVE p list BLOCK 0");
     let client = &mut server.connect();
-    client.done("DQ.PUSH q m ID a DELAY 200");
-    client.done("DQ.PUSH p m ID b DELAY 300");
+    client.done(&format!("DQ.PUSH q m ID a DELAY {}", slowly(200)));
+    client.done(&format!("DQ.PUSH p m ID b DELAY {}", slowly(300)));
     let mut lines = written_by(&server, |_| {
         assert_eq!(claimer.message(), "m");
         assert_eq!(mover.reply(), "1");

@@ -2,7 +2,7 @@
 
 use crate::harness::client::Client;
 use crate::harness::server::Server;
-use crate::harness::waiting::{Waiting, rounds, until_past, until_waiting};
+use crate::harness::waiting::{Waiting, rounds, slowly, until_past, until_waiting};
 use std::collections::VecDeque;
 
 fn claimers(server: &Server, count: usize) -> Vec<Waiting> {
@@ -75,11 +75,11 @@ fn one_of_five_hundred_gets_the_only_job() {
 fn many_jobs_of_one_millisecond_go_round_once_each() {
     let server = Server::start();
     let client = &mut server.connect();
-    let at = client.now() + 300;
-    let items: Vec<String> = (0..1000).map(|number| format!("{at} id{number} m{number}")).collect();
-    client.done(&format!("DQ.MPUSH q AT {}", items.join(" ")));
     let mut waiting: Vec<Waiting> =
         (0..50).map(|_| Waiting::start(&server, "DQ.CLAIM q COUNT 20 BLOCK 0")).collect();
+    let at = client.now() + slowly(30);
+    let items: Vec<String> = (0..1000).map(|number| format!("{at} id{number} m{number}")).collect();
+    client.done(&format!("DQ.MPUSH q AT {}", items.join(" ")));
     let served: Vec<String> = waiting.iter_mut().flat_map(Waiting::messages).collect();
     let pushed: Vec<String> = (0..1000).map(|number| format!("m{number}")).collect();
     assert_eq!(served, pushed);
@@ -211,6 +211,8 @@ fn several_movers_move_each_job_once() {
 /// The clients wait in this order: whoever sends a command after another's reply is read later.
 fn wait_in_order(clients: &mut [Client], witness: &mut Client) {
     for client in clients {
+        // A connection that the server has not accepted yet would be read later.
+        client.done("PING");
         client.send_line("DQ.CLAIM q BLOCK 0");
         witness.done("PING");
     }
@@ -230,7 +232,13 @@ fn the_end_of_a_pause_lets_nobody_jump_the_queue() {
         witness.done(&format!("CLIENT PAUSE {} WRITE", 12 + round % 10));
         let mut first = order.pop_front().unwrap();
         let reply = first.receive_within(std::time::Duration::from_secs(20));
-        let reply = reply.unwrap_or_else(|error| panic!("round {round}: another was served: {error}"));
+        let reply = reply.unwrap_or_else(|_| {
+            let left = witness.done("DQ.LEN q");
+            let others = order.iter_mut().position(|other| {
+                other.receive_within(std::time::Duration::from_millis(1)).is_ok()
+            });
+            panic!("round {round}: not the first was served, but {others:?} of those after it; {left} jobs are left")
+        });
         assert_eq!(reply.items()[0].items()[1], format!("m{round}"));
         first.send_line("DQ.CLAIM q BLOCK 0");
         order.push_back(first);

@@ -1,7 +1,7 @@
 //! Clients that wait inside the server: making one wait, telling how many do, reading what one gets.
 
 use crate::harness::client::Client;
-use crate::harness::eventually::{DEADLINE, eventually};
+use crate::harness::eventually::{DEADLINE, eventually, patience};
 use crate::harness::reply::Reply;
 use crate::harness::server::Server;
 
@@ -87,6 +87,11 @@ pub fn until_waiting(server: &Server, count: u64) {
 #[track_caller]
 pub fn until_past(client: &mut Client, time: u64) {
     eventually("the time passes", DEADLINE, || client.now() > time);
+}
+
+/// Milliseconds in which a test must get something done, longer where servers run under a tool that slows them down.
+pub fn slowly(milliseconds: u64) -> u64 {
+    milliseconds * u64::from(patience())
 }
 
 /// How often a test of chances tries its chance: 10,000 times with DQ_LARGE=1, else a few times.
