@@ -3,8 +3,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build run test test-engine test-package test-stack test-clients fuzz sweep soak demo bench bench-wake servers lint
-.PHONY: package install uninstall help
+.PHONY: build run test test-engine test-package test-stack test-clients memcheck fuzz sweep soak
+.PHONY: demo demo-sorted-set demo-cluster bench bench-wake servers lint package install uninstall help
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
@@ -17,8 +17,10 @@ CLIENT_FOLDER := $(BUILD)/clients
 # What can be set on the command line.
 PORT := 6379
 DATA := data
-SERVERS := default
-CLIENTS := redis-py ioredis node-redis redis-rs
+SERVERS := default smoke
+CLIENTS := redis-py ioredis node-redis redis-rs rq
+MEMCHECK := late_wake early_wake unfair_service unended_wait coinciding_end blocked_script served_in_pause unequal_service \
+	lost_members half_moved_members confused_waiters
 ARGS :=
 TIME :=
 SEED :=
@@ -33,7 +35,7 @@ run: ## Start a redis-server with the module in the foreground (PORT=6379, DATA=
 	cargo build --release
 	@scripts/run-server $(RELEASE_MODULE) $(PORT) "$(abspath $(DATA))"
 
-test: ## Everything that must pass: format, lints, engine, real servers (SERVERS=all, or names: see `make servers`)
+test: ## Everything that must pass, on the default server in full and on others in short (SERVERS=all, default, or names)
 	@scripts/need cargo cc libclang redis-server faketime
 	$(if $(filter-out default,$(SERVERS)),@$(MAKE) --no-print-directory servers)
 	cargo fmt --all --check
@@ -42,11 +44,19 @@ test: ## Everything that must pass: format, lints, engine, real servers (SERVERS
 	cargo test -p dq-bench -p dq-fuzz -p dq-soak
 	cargo test --examples
 	cargo build
+	DQ_MODULE=$(DEBUG_MODULE) cargo run --quiet --example sharded -- --jobs 1000
+	DQ_MODULE=$(DEBUG_MODULE) cargo run --quiet --example sorted_set -- --messages 300 --seconds 1 --period 500
 	scripts/test-servers $(DEBUG_MODULE) $(SERVERS)
+	@$(MAKE) --no-print-directory test-package test-stack test-clients
 
 test-engine: ## The engine's tests alone: seconds, and nothing but Rust is needed
 	@scripts/need cargo cc
 	cargo test -p dq-engine
+
+memcheck: ## The tests of waiting clients, their servers under valgrind: no invalid access, no leak (MEMCHECK="...": others)
+	@scripts/need cargo cc libclang redis-server valgrind
+	cargo build
+	scripts/memcheck $(DEBUG_MODULE) $(MEMCHECK)
 
 fuzz: ## Fuzz the engine, guided by coverage (TIME=60 seconds each; TARGET=chunks, effects or operations, else all)
 	@scripts/need cargo cc c++
@@ -67,6 +77,16 @@ demo: ## A shop's payment time-outs, four workers, one of them killed (ARGS="--p
 	@scripts/need cargo cc libclang redis-server
 	cargo build --release
 	DQ_MODULE=$(RELEASE_MODULE) cargo run --release --quiet --example orders -- $(ARGS)
+
+demo-sorted-set: ## A sorted set that is polled, and the same one with DQ.CLAIM and DQ.MOVE (ARGS: see examples/sorted_set/)
+	@scripts/need cargo cc libclang redis-server
+	cargo build --release
+	DQ_MODULE=$(RELEASE_MODULE) cargo run --release --quiet --example sorted_set -- $(ARGS)
+
+demo-cluster: ## One hot queue spread over the slots of a cluster of three masters (ARGS="--jobs 10000 --shards 16")
+	@scripts/need cargo cc libclang redis-server
+	cargo build --release
+	DQ_MODULE=$(RELEASE_MODULE) cargo run --release --quiet --example sharded -- $(ARGS)
 
 bench: ## Measure DQ against what people use instead; writes bench/README.md (ARGS: see bench/)
 	@scripts/need cargo cc libclang redis-server taskset
@@ -103,7 +123,7 @@ test-stack: ## Test DQ inside Redis Stack, beside its modules; fetches it into .
 	cargo build
 	DQ_MODULE=$(DEBUG_MODULE) cargo test --test stack -- --include-ignored
 
-test-clients: ## Run each example in examples/clients against a server, under RESP2 and RESP3 (CLIENTS=all: go-redis too)
+test-clients: ## Run the examples in examples/clients against a server, and RQ as a producer (CLIENTS=all: go-redis too)
 	@scripts/need cargo cc libclang redis-server
 	cargo build
 	scripts/fetch-clients $(CLIENT_FOLDER) $(CLIENTS)
@@ -122,4 +142,4 @@ uninstall: ## Remove what `make install` with the same variables has installed
 help: ## Print this
 	@echo "DQ, a delay-queue module for Redis and Valkey. Make's targets:"
 	@sed -n 's/^\([a-z-]*\):.* *## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
-		printf '  make %-12s %s\n' "$$name" "$$text"; done
+		printf '  make %-16s %s\n' "$$name" "$$text"; done

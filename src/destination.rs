@@ -135,39 +135,49 @@ impl Destination {
                 _ => self.write(item, &mut arguments),
             }
         }
-        context.call(command, &arguments).map_err(Error::Server)?;
+        context.call_unreplicated(command, &arguments).map_err(Error::Server)?;
+        context.replicate(command, &arguments);
         Ok(vec![true; items.len()])
     }
 
-    /// If the stream takes no more entries, those that it took have arrived.
+    /// If the stream takes no more entries, those that it took have arrived. Replicas get each under the id that it has.
     fn take_one_by_one(&self, context: &Context<'_>, items: &[Item<'_>]) -> Result<Vec<bool>, Error> {
-        let mut arrived = Vec::with_capacity(items.len());
+        let mut added = Vec::with_capacity(items.len());
         for item in items {
-            let mut arguments = context.arguments(self.key);
-            if let Some(most) = self.most {
-                arguments.bytes(b"MAXLEN");
-                arguments.number(most);
-            }
-            arguments.bytes(b"*");
-            if let Item::Job(view) = item {
-                arguments.bytes(b"id");
-                arguments.bytes(&view.id.text());
-            }
-            arguments.bytes(b"msg");
-            self.write(item, &mut arguments);
-            if let Item::Job(view) = item {
-                arguments.bytes(b"attempt");
-                arguments.number(u64::from(view.attempts));
-            }
-            arguments.bytes(b"due");
-            arguments.number(item.due().0);
-            match context.call(c"XADD", &arguments) {
-                Ok(_) => arrived.push(true),
-                Err(error) if arrived.is_empty() => return Err(Error::Server(error)),
+            let (mut arguments, id_at) = self.entry(context, item);
+            match context.call_unreplicated(c"XADD", &arguments) {
+                Ok(id) => arguments.replace(id_at, &id),
+                Err(error) if added.is_empty() => return Err(Error::Server(error)),
                 Err(_) => break,
             }
+            added.push(arguments);
         }
-        Ok(arrived)
+        added.iter().for_each(|arguments| context.replicate(c"XADD", arguments));
+        Ok(vec![true; added.len()])
+    }
+
+    /// Makes the arguments that add `item` to a stream; tells at which place the id is.
+    fn entry<'b>(&self, context: &'b Context<'_>, item: &Item<'b>) -> (Arguments<'b>, usize) {
+        let mut arguments = context.arguments(self.key);
+        if let Some(most) = self.most {
+            arguments.bytes(b"MAXLEN");
+            arguments.number(most);
+        }
+        let id_at = arguments.len();
+        arguments.bytes(b"*");
+        if let Item::Job(view) = item {
+            arguments.bytes(b"id");
+            arguments.bytes(&view.id.text());
+        }
+        arguments.bytes(b"msg");
+        self.write(item, &mut arguments);
+        if let Item::Job(view) = item {
+            arguments.bytes(b"attempt");
+            arguments.number(u64::from(view.attempts));
+        }
+        arguments.bytes(b"due");
+        arguments.number(item.due().0);
+        (arguments, id_at)
     }
 
     fn take_as_jobs(

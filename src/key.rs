@@ -7,6 +7,7 @@ use dq_engine::queue::Queue;
 use crate::config;
 use crate::error::Error;
 use crate::host::{Context, Key, Kind, Text};
+use crate::sorted_set::{self, Unit};
 
 /// Opens `name` as a job queue, which may be missing: [`Key::queue`] tells. Refuses every other type.
 pub fn job_queue(context: &Context<'_>, name: Text) -> Result<Key, Error> {
@@ -18,10 +19,12 @@ pub fn job_queue(context: &Context<'_>, name: Text) -> Result<Key, Error> {
     }
 }
 
-/// Refuses `name` unless it is missing or holds a sorted set.
-pub fn check_sorted_set(context: &Context<'_>, name: Text) -> Result<(), Error> {
-    match Key::open(context, name).kind() {
-        Kind::Missing | Kind::SortedSet => Ok(()),
+/// Refuses `name` unless it is missing or holds a sorted set whose scores are of that unit.
+pub fn check_sorted_set(context: &Context<'_>, name: Text, unit: Unit) -> Result<(), Error> {
+    let mut key = Key::open(context, name);
+    match key.kind() {
+        Kind::Missing => Ok(()),
+        Kind::SortedSet => sorted_set::check_head(&mut key, unit),
         Kind::Queue => Err(Error::JobQueue),
         Kind::List | Kind::Stream | Kind::Other => Err(Error::WrongType),
     }

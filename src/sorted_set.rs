@@ -105,9 +105,14 @@ pub fn pick(key: &mut Key, unit: Unit, until: UnixMs, limit: Limit) -> Result<Ve
     }
     if picked.is_empty() {
         // Nothing is due; it may only seem so.
-        key.members_up_to(f64::INFINITY).next().map_or(Ok(()), |head| unit.check(head.score))?;
+        check_head(key, unit)?;
     }
     Ok(picked)
+}
+
+/// Refuses a set whose first score looks like the other unit.
+pub fn check_head(key: &mut Key, unit: Unit) -> Result<(), Error> {
+    key.members_up_to(f64::INFINITY).next().map_or(Ok(()), |head| unit.check(head.score))
 }
 
 /// Takes `members` out, as one `ZREM`. O(log n) a member.

@@ -1,6 +1,6 @@
 //! The examples in examples/clients, each run as a process against a real server, under RESP2 and RESP3: every job is
 //! worked once, a failing one is retried and then dead, a long one keeps its lease, and a worker that is told to stop
-//! finishes its job and leaves nothing leased.
+//! finishes its job and leaves nothing leased. And a queue library whose schedule DQ drains: `schedule`.
 //!
 //! `make test-clients` fetches the libraries and runs these tests; DQ_CLIENTS names the folder in which each example has
 //! its `run`. A plain `cargo test` lists them as ignored.
@@ -13,6 +13,8 @@ mod harness;
 
 #[path = "clients/example.rs"]
 mod example;
+#[path = "clients/schedule.rs"]
+mod schedule;
 
 use crate::example::{Example, Worker};
 use crate::harness::client::Client;

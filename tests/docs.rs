@@ -32,6 +32,8 @@ const README: &str = "README.md";
 const FORMAT: &str = "docs/format.md";
 const EVENTS: &str = "docs/events.md";
 const MONITORING: &str = "docs/monitoring.md";
+/// Pages whose sessions run on a server that has nothing but the module.
+const PAGES_WITH_SESSIONS: [&str; 4] = [README, EVENTS, "docs/cluster.md", "docs/operations.md"];
 
 #[track_caller]
 fn assert_none(faults: &[String]) {
@@ -39,11 +41,11 @@ fn assert_none(faults: &[String]) {
 }
 
 #[test]
-fn the_readme_shows_what_happens() {
-    match Page::read(README) {
-        Some(page) => assert_none(&session::faults_of(&page)),
-        None => eprintln!("the_readme_shows_what_happens: skipped, there is no {README}"),
-    }
+fn the_readme_and_the_pages_on_running_it_show_what_happens() {
+    let page = |path| Page::read(path).unwrap_or_else(|| panic!("{path} is there"));
+    let faults: Vec<String> =
+        PAGES_WITH_SESSIONS.iter().flat_map(|path| session::faults_of(&page(path))).collect();
+    assert_none(&faults);
 }
 
 #[test]
@@ -101,9 +103,15 @@ fn a_pages_head_says_what_the_server_says() {
 
 #[test]
 fn every_link_leads_somewhere() {
-    let pages =
-        [README, FORMAT, EVENTS, MONITORING, "docs/design.md", "docs/install.md", "docs/redis-stack.md"];
-    let others = pages.into_iter().chain(["examples/clients/README.md"]).filter_map(Page::read);
+    let mut paths: Vec<String> = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs"))
+        .expect("there are docs")
+        .map(|entry| format!("docs/{}", entry.expect("an entry").file_name().display()))
+        .filter(|path| path.ends_with(".md"))
+        .collect();
+    paths.extend(
+        ["README.md", "CONTRIBUTING.md", "bench/README.md", "examples/clients/README.md"].map(String::from),
+    );
+    let others = paths.iter().map(|path| Page::read(path).unwrap_or_else(|| panic!("{path} is there")));
     let mut faults = Vec::new();
     for page in others.chain(command_pages()) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(&page.path);
@@ -127,11 +135,6 @@ fn the_examples_of_the_format_are_what_the_server_writes() {
     let (value, _) = split_footer(dump.bytes());
     let [example] = &page.blocks("hex")[..] else { panic!("{FORMAT} has one block of hex") };
     assert_eq!(example.hex(), value, "docs/format.md explains other bytes than these: {}", shown(value));
-}
-
-#[test]
-fn the_page_of_events_shows_what_happens() {
-    assert_none(&session::faults_of(&Page::read(EVENTS).expect("docs/events.md is there")));
 }
 
 #[test]

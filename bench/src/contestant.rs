@@ -42,6 +42,18 @@ pub mod name {
     pub const ZPOPMIN_100: &str = "ZPOPMIN 100";
     /// A hundred due jobs.
     pub const CLAIM_100: &str = "DQ.CLAIM COUNT 100";
+    /// The usual claim of a hundred.
+    pub const LUA_CLAIM_100: &str = "Lua claim of 100";
+    /// One due member of a sorted set.
+    pub const CLAIM_MEMBER: &str = "DQ.CLAIM of a ZSET";
+    /// A hundred due members of a sorted set.
+    pub const CLAIM_MEMBERS: &str = "DQ.CLAIM COUNT 100 of a ZSET";
+    /// A hundred due members go into a list, by script.
+    pub const LUA_MOVE: &str = "Lua move of 100";
+    /// A hundred due members go into a list, by three commands at once, which is not atomic.
+    pub const PLAIN_MOVE: &str = "ZRANGEBYSCORE, LPUSH, ZREM of 100";
+    /// A hundred due members go into a list.
+    pub const MOVE_MEMBERS: &str = "DQ.MOVE of 100 from a ZSET";
     /// Claim and acknowledge by scripts.
     pub const LUA_LEASE: &str = "Lua lease + Lua ack";
     /// Claim by script, acknowledge by two plain commands that are not atomic.
@@ -83,6 +95,8 @@ pub enum Effect {
     AddsUnnamed,
     /// Due jobs go out, and are put in before.
     Takes,
+    /// The same, and they go into a list, which is emptied afterwards.
+    Moves,
     /// Due jobs are leased, and acknowledged in a second leg that is measured too.
     Leases(Acknowledgement),
 }
@@ -124,11 +138,20 @@ impl Contestant {
     const fn answered_twice(self) -> Contestant {
         Contestant { replies: 2, ..self }
     }
+
+    const fn answered_three_times(self) -> Contestant {
+        Contestant { replies: 3, ..self }
+    }
+
+    /// Whether it is one of DQ's.
+    pub fn needs_module(&self) -> bool {
+        self.name.starts_with("DQ.")
+    }
 }
 
 /// All contestants, in the order of their turns: those that do the same thing stand together.
 pub fn all() -> Vec<Contestant> {
-    use Effect::{Adds, AddsUnnamed, Leases, Takes};
+    use Effect::{Adds, AddsUnnamed, Leases, Moves, Takes};
     use Store::{Queue, SetAndHash, SortedSet};
     let lua_ack = Effect::Leases(Acknowledgement { encode: lua_ack, replies: 1 });
     let plain_ack = Effect::Leases(Acknowledgement { encode: plain_ack, replies: 2 });
@@ -143,9 +166,15 @@ pub fn all() -> Vec<Contestant> {
         Contestant::new(name::MPUSH, Queue, Adds, mpush).batched(),
         Contestant::new(name::ZPOPMIN, SortedSet, Takes, zpopmin),
         Contestant::new(name::LUA_CLAIM, SortedSet, Takes, lua_claim),
+        Contestant::new(name::CLAIM_MEMBER, SortedSet, Takes, claim_member),
         Contestant::new(name::CLAIM, Queue, Takes, claim),
         Contestant::new(name::ZPOPMIN_100, SortedSet, Takes, zpopmin_100).batched(),
+        Contestant::new(name::LUA_CLAIM_100, SortedSet, Takes, lua_claim_100).batched(),
+        Contestant::new(name::CLAIM_MEMBERS, SortedSet, Takes, claim_members).batched(),
         Contestant::new(name::CLAIM_100, Queue, Takes, claim_100).batched(),
+        Contestant::new(name::LUA_MOVE, SortedSet, Moves, lua_move).batched(),
+        Contestant::new(name::PLAIN_MOVE, SortedSet, Moves, plain_move).batched().answered_three_times(),
+        Contestant::new(name::MOVE_MEMBERS, SortedSet, Moves, move_members).batched(),
         Contestant::new(name::LUA_LEASE, SortedSet, lua_ack, lua_lease),
         Contestant::new(name::LUA_LEASE_PLAIN_ACK, SortedSet, plain_ack, lua_lease),
         Contestant::new(name::LEASE, Queue, Leases(Acknowledgement { encode: ack, replies: 1 }), lease),
@@ -193,6 +222,37 @@ fn zpopmin_100(buffer: &mut Vec<u8>, _: &Terms, field: &Field, _: &[Job]) {
 
 fn lua_claim(buffer: &mut Vec<u8>, terms: &Terms, field: &Field, _: &[Job]) {
     resp::encode(buffer, &[b"EVALSHA", &terms.scripts.claim, b"1", &field.set, terms.now_ms.as_bytes()]);
+}
+
+fn lua_claim_100(buffer: &mut Vec<u8>, terms: &Terms, field: &Field, _: &[Job]) {
+    let (script, now) = (&terms.scripts.claim_100, terms.now_ms.as_bytes());
+    resp::encode(buffer, &[b"EVALSHA", script, b"1", &field.set, now]);
+}
+
+fn claim_member(buffer: &mut Vec<u8>, _: &Terms, field: &Field, _: &[Job]) {
+    resp::encode(buffer, &[b"DQ.CLAIM", &field.set]);
+}
+
+fn claim_members(buffer: &mut Vec<u8>, _: &Terms, field: &Field, _: &[Job]) {
+    resp::encode(buffer, &[b"DQ.CLAIM", &field.set, b"COUNT", b"100"]);
+}
+
+fn lua_move(buffer: &mut Vec<u8>, terms: &Terms, field: &Field, _: &[Job]) {
+    let (script, now) = (&terms.scripts.move_100, terms.now_ms.as_bytes());
+    resp::encode(buffer, &[b"EVALSHA", script, b"2", &field.set, &field.list, now]);
+}
+
+/// The second round trip, in which a client would send what it has found, is left out in its favour: it knows beforehand.
+fn plain_move(buffer: &mut Vec<u8>, terms: &Terms, field: &Field, jobs: &[Job]) {
+    let now = terms.now_ms.as_bytes();
+    resp::encode(buffer, &[b"ZRANGEBYSCORE", &field.set, b"-inf", now, b"LIMIT", b"0", b"100"]);
+    let ids: Vec<&[u8]> = jobs.iter().map(|job| job.id.as_bytes()).collect();
+    resp::encode(buffer, &[&[b"LPUSH".as_slice(), &field.list], ids.as_slice()].concat());
+    resp::encode(buffer, &[&[b"ZREM".as_slice(), &field.set], ids.as_slice()].concat());
+}
+
+fn move_members(buffer: &mut Vec<u8>, _: &Terms, field: &Field, _: &[Job]) {
+    resp::encode(buffer, &[b"DQ.MOVE", &field.set, &field.list, b"LPUSH", b"COUNT", b"100"]);
 }
 
 fn claim(buffer: &mut Vec<u8>, _: &Terms, field: &Field, _: &[Job]) {

@@ -17,6 +17,21 @@ if #ids == 0 then return false end
 redis.call('ZREM', KEYS[1], ids[1])
 return ids[1]";
 
+/// The same with a hundred at once.
+const CLAIM_100_SCRIPT: &str = "\
+local ids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, 100)
+if #ids > 0 then redis.call('ZREM', KEYS[1], unpack(ids)) end
+return ids";
+
+/// The usual move into a list, a hundred at once.
+const MOVE_100_SCRIPT: &str = "\
+local ids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, 100)
+if #ids > 0 then
+  redis.call('LPUSH', KEYS[2], unpack(ids))
+  redis.call('ZREM', KEYS[1], unpack(ids))
+end
+return #ids";
+
 /// The usual claim with a lease: the id goes to a second set, under the lease's end.
 const LEASE_SCRIPT: &str = "\
 local ids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, 1)
@@ -57,6 +72,10 @@ impl Store {
 pub struct Scripts {
     /// The usual claim.
     pub claim: Vec<u8>,
+    /// The usual claim of a hundred.
+    pub claim_100: Vec<u8>,
+    /// The usual move of a hundred.
+    pub move_100: Vec<u8>,
     /// The claim with a lease.
     pub lease: Vec<u8>,
     /// Its acknowledgement.
@@ -69,7 +88,13 @@ impl Scripts {
         let mut load = |script: &str| -> Result<Vec<u8>> {
             Ok(control.call(&[b"SCRIPT", b"LOAD", script.as_bytes()])?.text()?.to_vec())
         };
-        Ok(Scripts { claim: load(CLAIM_SCRIPT)?, lease: load(LEASE_SCRIPT)?, ack: load(ACK_SCRIPT)? })
+        Ok(Scripts {
+            claim: load(CLAIM_SCRIPT)?,
+            claim_100: load(CLAIM_100_SCRIPT)?,
+            move_100: load(MOVE_100_SCRIPT)?,
+            lease: load(LEASE_SCRIPT)?,
+            ack: load(ACK_SCRIPT)?,
+        })
     }
 }
 
@@ -81,6 +106,8 @@ pub struct Field {
     pub set: Vec<u8>,
     /// The hash of messages.
     pub hash: Vec<u8>,
+    /// The list into which ids are moved.
+    pub list: Vec<u8>,
     /// The sorted set of ids under a lease.
     pub leased: Vec<u8>,
     /// The hash of attempts.
@@ -97,6 +124,7 @@ impl Field {
             size,
             set: key("zset"),
             hash: key("hash"),
+            list: key("list"),
             leased: key("held"),
             attempts: key("runs"),
             queue: key("jobs"),
@@ -131,6 +159,11 @@ impl Field {
             }
         }
         Ok(())
+    }
+
+    /// Forgets what was moved.
+    pub fn empty_list(&self, control: &mut Connection) -> Result<()> {
+        control.call(&[b"DEL", &self.list]).map(drop)
     }
 
     /// Counts a store's jobs.

@@ -13,6 +13,7 @@ mod error;
 mod field;
 mod growth;
 mod jobs;
+mod listening;
 mod machine;
 mod memory;
 mod options;
@@ -75,6 +76,9 @@ fn measure(options: &Options, launcher: &Launcher, cores: &Cores) -> Result<Find
     }
     if options.wants(Part::Growth) {
         findings.growth = Some(growth::run(launcher, options)?);
+    }
+    if options.wants(Part::Listening) && options.module.is_some() {
+        findings.listening = Some(listening::run(launcher, options)?);
     }
     Ok(findings)
 }

@@ -13,13 +13,13 @@ dq-bench wake: measures how late waiting consumers are woken, and writes bench/w
   --server PATH   the redis-server or valkey-server to start (default: redis-server on PATH)
   --module PATH   the module to load (default: DQ_MODULE of the environment); without it only the native contestants run
   --rounds N      rounds that count (default 7; 2 with --quick)
-  --only NAME     one part: throughput, aof, memory or growth; or the contestants whose name contains NAME
+  --only NAME     one part: throughput, aof, memory, growth or listening; or the contestants whose name contains NAME
   --grow N        jobs at the end of the growth part (default 10,000,000; 30,000 with --quick)
   --quick         a smoke test of some seconds: small populations, few operations
   --out FILE      where the page goes (default bench/README.md; with --quick or --only the terminal)
 ";
 
-/// One of the four things that are measured, each on a fresh server.
+/// One of the five things that are measured, each on fresh servers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// Operations a second with nothing written to disk.
@@ -30,6 +30,8 @@ pub enum Part {
     Memory,
     /// The longest push while a queue grows.
     Growth,
+    /// What a native command costs beside the module.
+    Listening,
 }
 
 /// How long a run may take.
@@ -146,6 +148,7 @@ impl Part {
             "aof" => Some(Part::Aof),
             "memory" => Some(Part::Memory),
             "growth" => Some(Part::Growth),
+            "listening" => Some(Part::Listening),
             _ => None,
         }
     }

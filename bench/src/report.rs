@@ -3,9 +3,11 @@
 use crate::contestant::BATCH;
 use crate::growth::{Growth, LONG};
 use crate::jobs::Ids;
+use crate::listening::Listener;
 use crate::machine::Machine;
 use crate::memory::{Filling, Memory};
 use crate::options::{Options, Scale};
+use crate::statistics::Spread;
 use crate::targets::{self, COMPARISONS, Comparison};
 use crate::text;
 use crate::throughput::{CONNECTIONS, Cell, PIPELINES, Ratio, Results, SLICE_REQUESTS, background};
@@ -25,12 +27,14 @@ pub struct Findings {
     pub memory: Option<Memory>,
     /// The longest push.
     pub growth: Option<Vec<Growth>>,
+    /// A native command beside the module.
+    pub listening: Option<Vec<Listener>>,
 }
 
 impl Findings {
     /// Nothing yet.
     pub fn new(machine: Machine) -> Findings {
-        Findings { machine, throughput: None, aof: None, memory: None, growth: None }
+        Findings { machine, throughput: None, aof: None, memory: None, growth: None, listening: None }
     }
 }
 
@@ -49,6 +53,7 @@ pub fn page(options: &Options, findings: &Findings) -> String {
     }
     sections.extend(findings.memory.as_ref().map(memory));
     sections.extend(findings.growth.as_deref().map(growth));
+    sections.extend(findings.listening.as_deref().map(listening));
     if let Ok(profile) = std::fs::read_to_string(PROFILE) {
         sections.push(format!("## Where the time goes\n\n{}\n", profile.trim()));
     }
@@ -71,6 +76,11 @@ One connection, one job, one round trip at a time, from an empty store; ZADD and
 A round trip holds the client, two context switches and whatever the machine did meanwhile; PING on the idle server shows how
 much that is. The last two columns are the server's own view (`SLOWLOG`, commands slower than 5 ms): what the command itself
 took, though still with whatever interrupted the server meanwhile.
+";
+
+const LISTENING: &str = "\
+One server for each row, all with a sorted set of the same size; single ZADDs of new members, 16 at once on each connection. From
+the first `BLOCK` on the module is told of each change of a sorted set, and looks whether somebody waits for that key.
 ";
 
 const MEMORY: &str = "\
@@ -226,6 +236,17 @@ fn growth(all: &[Growth]) -> String {
         text::table(&head, &rows),
         longest.join("\n")
     )
+}
+
+fn listening(all: &[Listener]) -> String {
+    let head = text::owned(&["server", "CPU a ZADD, microseconds", "against no module"]);
+    let row = |listener: &Listener| {
+        let ratio = all.first().and_then(|native| listener.ratio(native));
+        let cpu = Spread::of(listener.cpu_us.iter().copied());
+        vec![listener.name.to_string(), text::spread(cpu, text::decimal), text::spread(ratio, text::decimal)]
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    format!("## A native ZADD beside the module\n\n{LISTENING}\n{}", text::table(&head, &rows))
 }
 
 fn growth_row(growth: &Growth) -> Vec<String> {

@@ -45,6 +45,11 @@ impl Launcher {
         Ok(Launcher { binary, module, core: cores.server })
     }
 
+    /// One that starts servers as other people have them.
+    pub fn without_module(&self) -> Launcher {
+        Launcher { binary: self.binary.clone(), module: None, core: self.core }
+    }
+
     /// Starts a server and waits until it answers.
     pub fn start(&self, durability: Durability) -> Result<Server> {
         let process = Process::start(self.words(durability), self.core)?;

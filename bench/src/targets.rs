@@ -27,7 +27,7 @@ pub struct Comparison {
 }
 
 /// All comparisons.
-pub const COMPARISONS: [Comparison; 10] = [
+pub const COMPARISONS: [Comparison; 16] = [
     Comparison { ours: name::NO_OP, theirs: name::PING, aim: Some(0.8) },
     Comparison { ours: name::PUSH, theirs: name::ZADD, aim: Some(1.5) },
     Comparison { ours: name::PUSH_ID, theirs: name::ZADD, aim: Some(1.5) },
@@ -36,6 +36,12 @@ pub const COMPARISONS: [Comparison; 10] = [
     Comparison { ours: name::CLAIM, theirs: name::ZPOPMIN, aim: Some(1.0) },
     Comparison { ours: name::CLAIM, theirs: name::LUA_CLAIM, aim: Some(2.5) },
     Comparison { ours: name::CLAIM_100, theirs: name::ZPOPMIN_100, aim: Some(1.0) },
+    Comparison { ours: name::CLAIM_MEMBER, theirs: name::LUA_CLAIM, aim: Some(2.5) },
+    Comparison { ours: name::CLAIM_MEMBER, theirs: name::ZPOPMIN, aim: Some(0.9) },
+    Comparison { ours: name::CLAIM_MEMBERS, theirs: name::LUA_CLAIM_100, aim: Some(2.5) },
+    Comparison { ours: name::CLAIM_MEMBERS, theirs: name::ZPOPMIN_100, aim: Some(0.9) },
+    Comparison { ours: name::MOVE_MEMBERS, theirs: name::LUA_MOVE, aim: Some(2.5) },
+    Comparison { ours: name::MOVE_MEMBERS, theirs: name::PLAIN_MOVE, aim: None },
     Comparison { ours: name::LEASE, theirs: name::LUA_LEASE, aim: Some(3.0) },
     Comparison { ours: name::LEASE, theirs: name::LUA_LEASE_PLAIN_ACK, aim: None },
 ];

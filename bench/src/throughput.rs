@@ -103,7 +103,7 @@ impl Results {
 pub fn run(server: &Server, sizes: &[usize], options: &Options) -> Result<Results> {
     let contestants: Vec<Contestant> = contestant::all()
         .into_iter()
-        .filter(|contestant| server.has_module() || contestant.store != Store::Queue)
+        .filter(|contestant| server.has_module() || !contestant.needs_module())
         .filter(|contestant| options.wants_contestant(contestant.name))
         .collect();
     if contestants.is_empty() {
@@ -216,12 +216,13 @@ impl Arena<'_> {
         })?;
         let keep = match contestant.effect {
             Effect::AddsUnnamed | Effect::Leases(_) => Keep::Replies,
-            Effect::None | Effect::Adds | Effect::Takes => Keep::Nothing,
+            Effect::None | Effect::Adds | Effect::Takes | Effect::Moves => Keep::Nothing,
         };
         visit.jobs += jobs.len();
         self.measure(&slice, keep, visit)?;
         match contestant.effect {
             Effect::None | Effect::Takes => Ok(()),
+            Effect::Moves => field.empty_list(&mut self.control),
             Effect::Adds => {
                 let ids: Vec<&[u8]> = jobs.iter().map(|job| job.id.as_bytes()).collect();
                 field.remove(&mut self.control, contestant.store, &ids)
@@ -235,10 +236,10 @@ impl Arena<'_> {
     fn prepare(&mut self, contestant: &Contestant, field: &Field, count: usize) -> Result<Vec<Job>> {
         let due = match contestant.effect {
             Effect::None | Effect::Adds | Effect::AddsUnnamed => Due::Far,
-            Effect::Takes | Effect::Leases(_) => Due::Now,
+            Effect::Takes | Effect::Moves | Effect::Leases(_) => Due::Now,
         };
         let jobs = self.jobs.take(count, due);
-        if let Effect::Takes | Effect::Leases(_) = contestant.effect {
+        if let Effect::Takes | Effect::Moves | Effect::Leases(_) = contestant.effect {
             field.put(&mut self.control, contestant.store, &jobs)?;
         }
         Ok(jobs)

@@ -52,14 +52,13 @@ impl Command for Claim {
 
     fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
         let request = parse(words)?;
-        let mut key = Key::open(context, request.key);
+        let key = Key::open(context, request.key);
         let claimed = match key.kind() {
             Kind::Missing => 0,
-            Kind::Queue => claim_jobs(context, &request, &mut key)?,
-            Kind::SortedSet => claim_members(context, &request, &mut key)?,
+            Kind::Queue => claim_jobs(context, &request, key)?,
+            Kind::SortedSet => claim_members(context, &request, key)?,
             Kind::List | Kind::Stream | Kind::Other => return Err(Error::WrongType),
         };
-        drop(key);
         match request.block {
             Some(limit) if claimed == 0 => {
                 waiters::wait::<Self>(context, request.key, request.wants(), limit);
@@ -84,7 +83,7 @@ impl Request {
 }
 
 /// Claims jobs and replies with them, if there are any; returns how many.
-fn claim_jobs(context: &Context<'_>, request: &Request, key: &mut Key) -> Result<usize, Error> {
+fn claim_jobs(context: &Context<'_>, request: &Request, mut key: Key) -> Result<usize, Error> {
     if request.unit.is_some() || request.form == Form::WithScores {
         return Err(Error::JobQueue);
     }
@@ -102,13 +101,15 @@ fn claim_jobs(context: &Context<'_>, request: &Request, key: &mut Key) -> Result
 }
 
 /// Takes members of a sorted set out and replies with them, if there are any; returns how many.
-fn claim_members(context: &Context<'_>, request: &Request, key: &mut Key) -> Result<usize, Error> {
+fn claim_members(context: &Context<'_>, request: &Request, mut key: Key) -> Result<usize, Error> {
     if request.lease.is_some() {
         return Err(Error::SortedSet);
     }
     let now = clock::now(context).now;
     let unit = request.unit.unwrap_or(Unit::Milliseconds);
-    let members = sorted_set::pick(key, unit, now, request.limit())?;
+    let members = sorted_set::pick(&mut key, unit, now, request.limit())?;
+    // The set is gone with its last member, and whoever closes the key then looks at what was freed.
+    drop(key);
     if !members.is_empty() {
         reply::members(context, &members, request.form);
         sorted_set::remove(context, request.key, &members);

@@ -75,14 +75,13 @@ impl Command for Move {
 
     fn run(context: &Context<'_>, words: &[Text]) -> Result<(), Error> {
         let request = parse(words)?;
-        let mut key = Key::open(context, request.source);
+        let key = Key::open(context, request.source);
         let moved = match key.kind() {
             Kind::Missing => request.destination.check_type(context).map(|()| None)?,
-            Kind::Queue => move_jobs(context, &request, &mut key)?,
-            Kind::SortedSet => move_members(context, &request, &mut key)?,
+            Kind::Queue => move_jobs(context, &request, key)?,
+            Kind::SortedSet => move_members(context, &request, key)?,
             Kind::List | Kind::Stream | Kind::Other => return Err(Error::WrongType),
         };
-        drop(key);
         match (moved, request.block) {
             (None, Some(limit)) => waiters::wait::<Self>(context, request.source, request.wants(), limit),
             (moved, _) => context.reply_integer(moved.unwrap_or(0) as u64),
@@ -110,7 +109,7 @@ impl Request {
 
 /// Moves jobs that are due; returns how many arrived, or nothing if there are none. The destination is written first:
 /// what it did not take stays.
-fn move_jobs(context: &Context<'_>, request: &Request, key: &mut Key) -> Result<Option<usize>, Error> {
+fn move_jobs(context: &Context<'_>, request: &Request, mut key: Key) -> Result<Option<usize>, Error> {
     if request.unit.is_some() {
         return Err(Error::JobQueue);
     }
@@ -140,10 +139,12 @@ fn move_jobs(context: &Context<'_>, request: &Request, key: &mut Key) -> Result<
 }
 
 /// Moves members that are due; returns how many, or nothing if there are none.
-fn move_members(context: &Context<'_>, request: &Request, key: &mut Key) -> Result<Option<usize>, Error> {
+fn move_members(context: &Context<'_>, request: &Request, mut key: Key) -> Result<Option<usize>, Error> {
     let instant = clock::now(context);
     let unit = request.unit.unwrap_or(Unit::Milliseconds);
-    let mut members = sorted_set::pick(key, unit, instant.now.plus(request.ahead), request.limit())?;
+    let mut members = sorted_set::pick(&mut key, unit, instant.now.plus(request.ahead), request.limit())?;
+    // The set is gone with its last member, and whoever closes the key then looks at what was freed.
+    drop(key);
     request.check_destination(context, !members.is_empty())?;
     if members.is_empty() {
         return Ok(None);

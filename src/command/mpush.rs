@@ -105,7 +105,8 @@ fn push_members(context: &Context<'_>, request: &Request<'_>, addition: Addition
     let instant = clock::now(context);
     let due = |item: &Item<'_>| item.when.resolve(instant.now);
     let due = request.items.iter().map(due).collect::<Result<Vec<UnixMs>, _>>()?;
-    key::check_sorted_set(context, request.key)?;
+    due.iter().try_for_each(|&due| addition.unit.check(addition.unit.score(due)))?;
+    key::check_sorted_set(context, request.key, addition.unit)?;
     let add = |(item, due): (&Item<'_>, UnixMs)| {
         sorted_set::add(context, request.key, addition, item.message, (instant, due))
     };

@@ -88,7 +88,8 @@ fn push_job(context: &Context<'_>, request: &Request<'_>) -> Result<(), Error> {
 fn push_member(context: &Context<'_>, request: &Request<'_>, addition: Addition) -> Result<(), Error> {
     let instant = clock::now(context);
     let due = request.when.resolve(instant.now)?;
-    key::check_sorted_set(context, request.key)?;
+    addition.unit.check(addition.unit.score(due))?;
+    key::check_sorted_set(context, request.key, addition.unit)?;
     let (id, outcome) = sorted_set::add(context, request.key, addition, request.message, (instant, due))?;
     reply::pushed(context, id.as_deref(), outcome);
     Ok(())

@@ -59,6 +59,21 @@ impl<'a> Arguments<'a> {
         self.raw.push(member.text.0);
     }
 
+    /// Returns how many arguments there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.raw.len()
+    }
+
+    /// Puts other bytes in the place of the argument at `index`, if there is one.
+    pub fn replace(&mut self, index: usize, bytes: &[u8]) {
+        let text = OwnedText::new(bytes);
+        if let Some(place) = self.raw.get_mut(index) {
+            *place = text.0;
+            self.owned.push(text);
+        }
+    }
+
     pub(super) fn raw(&self) -> &[*mut raw::RedisModuleString] {
         &self.raw
     }

@@ -218,26 +218,18 @@ impl<'a> Context<'a> {
         self.flags() & raw::REDISMODULE_CTX_FLAGS_LOADING != 0
     }
 
-    /// Runs a command of the server, and replicates it as the server does. Returns the reply if it is an integer, else 0;
-    /// an error is returned as one.
+    /// Runs a command of the server, and lets it replicate that. Returns the reply if it is an integer, else 0; an error is
+    /// returned as one.
     pub fn call(&self, command: &CStr, arguments: &Arguments<'_>) -> Result<i64, String> {
-        let raw = arguments.raw();
-        // SAFETY: the format says that a vector and its length follow; the reply is freed once.
-        unsafe {
-            let reply = api(raw::RedisModule_Call)(
-                self.raw,
-                command.as_ptr(),
-                c"!v".as_ptr(),
-                raw.as_ptr(),
-                raw.len(),
-            );
-            if reply.is_null() {
-                return Err(format!("ERR the server refused to run {}", command.to_string_lossy()));
-            }
-            let result = error_of(reply).map(|()| api(raw::RedisModule_CallReplyInteger)(reply));
-            api(raw::RedisModule_FreeCallReply)(reply);
-            result
-        }
+        let reply = CallReply::of(self, command, c"!v", arguments)?;
+        Ok(unsafe { api(raw::RedisModule_CallReplyInteger)(reply.0) })
+    }
+
+    /// Runs a command of the server that is not replicated: [`Context::replicate`] must follow, after the last such call.
+    /// For on behalf of a client that has waited, Redis 7.0 replicates what was called by itself, outside of the transaction
+    /// that holds the rest. Returns the reply if it is a string, else nothing; an error is returned as one.
+    pub fn call_unreplicated(&self, command: &CStr, arguments: &Arguments<'_>) -> Result<Vec<u8>, String> {
+        CallReply::of(self, command, c"v", arguments).map(|reply| reply.bytes().to_vec())
     }
 
     /// Returns the wall clock in microseconds: frozen for the running command where the server has that. Outside a
@@ -266,19 +258,49 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Returns the error that a reply is, if it is one.
-unsafe fn error_of(reply: *mut raw::RedisModuleCallReply) -> Result<(), String> {
-    let kind = unsafe { api(raw::RedisModule_CallReplyType)(reply) };
-    if kind != raw::REDISMODULE_REPLY_ERROR as i32 {
-        return Ok(());
+/// The reply to a command that the module has run.
+struct CallReply(*mut raw::RedisModuleCallReply);
+
+impl CallReply {
+    fn of(
+        context: &Context<'_>,
+        command: &CStr,
+        format: &CStr,
+        arguments: &Arguments<'_>,
+    ) -> Result<Self, String> {
+        let raw = arguments.raw();
+        // SAFETY: the format says that a vector and its length follow.
+        let reply = unsafe {
+            let call = api(raw::RedisModule_Call);
+            call(context.raw, command.as_ptr(), format.as_ptr(), raw.as_ptr(), raw.len())
+        };
+        if reply.is_null() {
+            return Err(format!("ERR the server refused to run {}", command.to_string_lossy()));
+        }
+        let reply = CallReply(reply);
+        let kind = unsafe { api(raw::RedisModule_CallReplyType)(reply.0) };
+        if kind == raw::REDISMODULE_REPLY_ERROR as i32 {
+            return Err(reply.bytes().trim_ascii().escape_ascii().to_string());
+        }
+        Ok(reply)
     }
-    let mut length = 0;
-    let start = unsafe { api(raw::RedisModule_CallReplyStringPtr)(reply, &mut length) };
-    if start.is_null() {
-        return Err("ERR the server answered with an error".into());
+
+    /// Returns a string or the text of an error; nothing of any other reply.
+    fn bytes(&self) -> &[u8] {
+        let mut length = 0;
+        // SAFETY: the reply owns the bytes.
+        unsafe {
+            let start = api(raw::RedisModule_CallReplyStringPtr)(self.0, &mut length);
+            if start.is_null() { &[] } else { std::slice::from_raw_parts(start.cast(), length) }
+        }
     }
-    let bytes = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), length) };
-    Err(bytes.trim_ascii().escape_ascii().to_string())
+}
+
+impl Drop for CallReply {
+    fn drop(&mut self) {
+        // SAFETY: freed once.
+        unsafe { api(raw::RedisModule_FreeCallReply)(self.0) };
+    }
 }
 
 /// Makes a C string without anything that ends a line or a string early.

@@ -65,6 +65,27 @@ fn the_flags_say_what_a_command_may_do() {
 }
 
 #[test]
+fn the_commands_that_can_wait_say_so() {
+    let server = Server::start();
+    let client = &mut server.connect();
+    for (name, ..) in COMMANDS {
+        let info = info(client, name);
+        let waits = matches!(name, "DQ.CLAIM" | "DQ.MOVE");
+        if has_docs(client, name) {
+            let flags = words(&info.items()[2]);
+            assert_eq!(flags.iter().any(|word| word == "blocking"), waits, "{name} {flags:?}");
+        }
+        // Servers before 7.2 put a module's commands into no category.
+        let categories = words(&info.items()[6]);
+        let is_known = categories.iter().any(|word| word == "@write" || word == "@read");
+        assert!(
+            !is_known || categories.iter().any(|word| word == "@blocking") == waits,
+            "{name} {categories:?}"
+        );
+    }
+}
+
+#[test]
 fn arity_and_key_positions_are_exact() {
     let server = Server::start();
     let client = &mut server.connect();

@@ -2,6 +2,7 @@
 //!
 //! Called by every test. A command that gets no whole reply fails the test; errors of the server are replies.
 
+use crate::harness::eventually::patience;
 use crate::harness::reply::Reply;
 use crate::harness::wire::{encode, read_reply};
 use std::io::{self, BufReader, Read, Write};
@@ -22,8 +23,8 @@ impl Client {
     /// Connects to the socket at `path`.
     pub fn connect(path: &Path) -> io::Result<Client> {
         let stream = UnixStream::connect(path)?;
-        stream.set_read_timeout(Some(REPLY_DEADLINE))?;
-        stream.set_write_timeout(Some(REPLY_DEADLINE))?;
+        stream.set_read_timeout(Some(REPLY_DEADLINE * patience()))?;
+        stream.set_write_timeout(Some(REPLY_DEADLINE * patience()))?;
         Ok(Client { reader: BufReader::with_capacity(1 << 16, stream) })
     }
 
@@ -85,9 +86,30 @@ impl Client {
         self.reader.get_mut().write_all(bytes)
     }
 
+    /// Sends a command of words without spaces, and leaves its reply to be read.
+    #[track_caller]
+    pub fn send_line(&mut self, line: &str) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        self.send(&encode(&words)).unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+
     /// Reads one reply.
     pub fn receive(&mut self) -> io::Result<Reply> {
         read_reply(&mut self.reader)
+    }
+
+    /// Reads one reply, which must come before `deadline` is over.
+    pub fn receive_within(&mut self, deadline: Duration) -> io::Result<Reply> {
+        self.reader.get_ref().set_read_timeout(Some(deadline * patience()))?;
+        let reply = self.receive();
+        self.reader.get_ref().set_read_timeout(Some(REPLY_DEADLINE * patience()))?;
+        reply
+    }
+
+    /// Reads as many bytes as `bytes` takes.
+    #[track_caller]
+    pub fn read_bytes(&mut self, bytes: &mut [u8]) {
+        self.reader.read_exact(bytes).expect("the server sends so many bytes");
     }
 
     /// Sends bytes that need be no protocol at all, ends the sending side and returns all that comes back.

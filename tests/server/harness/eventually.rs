@@ -6,6 +6,11 @@ use std::time::{Duration, Instant};
 /// How long a condition that needs no real time of its own may take on a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
+/// By how much deadlines are stretched: DQ_PATIENCE, for servers that run under a tool which slows them down.
+pub fn patience() -> u32 {
+    std::env::var("DQ_PATIENCE").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
 /// Repeats `condition` until it holds; fails the test, naming `what`, when `deadline` is over.
 #[track_caller]
 pub fn eventually(what: &str, deadline: Duration, mut condition: impl FnMut() -> bool) {
@@ -27,7 +32,7 @@ pub fn eventually_some<T>(what: &str, deadline: Duration, mut attempt: impl FnMu
 
 /// Repeats `condition` until it holds (true) or `deadline` is over (false).
 pub fn became_true(deadline: Duration, condition: &mut dyn FnMut() -> bool) -> bool {
-    let end = Instant::now() + deadline;
+    let end = Instant::now() + deadline * patience();
     loop {
         if condition() {
             return true;

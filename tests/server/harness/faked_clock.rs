@@ -35,9 +35,18 @@ impl FakedClock {
 
     /// Makes the clock show the real time plus so many seconds, from now on.
     pub fn set(&self, offset_seconds: i64) {
+        self.write(&format!("{offset_seconds:+}"));
+    }
+
+    /// Stops the clock at a time such as `2026-11-30 12:00:00`, of the server's time zone.
+    pub fn stop_at(&self, time: &str) {
+        self.write(time);
+    }
+
+    fn write(&self, text: &str) {
         // Renamed into place: a server that reads at this moment sees the old or the new time, never half.
         let fresh = self.file.with_extension("new");
-        fs::write(&fresh, format!("{offset_seconds:+}\n")).expect("the clock's file is written");
+        fs::write(&fresh, format!("{text}\n")).expect("the clock's file is written");
         fs::rename(&fresh, &self.file).expect("the clock's file is put in place");
     }
 

@@ -5,11 +5,13 @@
 
 use crate::harness::client::Client;
 use crate::harness::eventually::{DEADLINE, became_true};
-use crate::harness::server_binary::{has_debug_directive, module_path, server_path};
+use crate::harness::server_binary::{
+    has_debug_directive, is_wrapped, module_path, server_command, server_path,
+};
 use std::fs::{self, File, OpenOptions};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a server is to be started with.
@@ -157,6 +159,15 @@ impl Server {
         assert!(became_true(DEADLINE, &mut gone), "the server does not stop");
     }
 
+    /// Lets a server that still runs stop by itself, if it does.
+    fn end_in_good_order(&mut self) {
+        let Some(child) = self.child.as_mut() else { return };
+        if let Ok(mut client) = Client::connect(&socket_in(&self.directory)) {
+            let _ = client.try_call(&["SHUTDOWN", "NOSAVE"]);
+            became_true(DEADLINE, &mut || matches!(child.try_wait(), Ok(Some(_))));
+        }
+    }
+
     /// Starts a stopped server again on the same files.
     #[track_caller]
     pub fn start_again(&mut self) {
@@ -175,6 +186,13 @@ impl Server {
     #[track_caller]
     pub fn start_again_with(&mut self, lines: &[&str]) {
         self.setup.lines.extend(lines.iter().map(|line| (*line).to_owned()));
+        self.start_again();
+    }
+
+    /// Like `start_again`, but without the module: the files must be such that any server reads them.
+    #[track_caller]
+    pub fn start_again_without_module(&mut self) {
+        self.setup.is_without_module = true;
         self.start_again();
     }
 
@@ -206,7 +224,7 @@ impl Server {
         let configuration = self.directory.join("server.conf");
         let log = self.open_log().map_err(|error| error.to_string())?;
         let errors = log.try_clone().map_err(|error| error.to_string())?;
-        let child = Command::new(server_path())
+        let child = server_command()
             .arg(&configuration)
             .envs(self.setup.environment.iter().cloned())
             .stdin(Stdio::null())
@@ -266,6 +284,9 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let fault = self.fault();
+        if is_wrapped() && fault.is_none() {
+            self.end_in_good_order();
+        }
         self.kill();
         if fault.is_none() && !std::thread::panicking() {
             let _ = fs::remove_dir_all(&self.directory);

@@ -1,8 +1,9 @@
 //! Which server and which module the tests run, and what that server's configuration knows.
 //!
 //! DQ_SERVER names the server's binary (default: redis-server on the PATH), DQ_MODULE the module's file
-//! (default: libdq.so beside the test's own build folder).
+//! (default: libdq.so beside the test's own build folder). DQ_WRAPPER names a tool that servers are to run under.
 
+use crate::harness::client::Client;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -11,6 +12,21 @@ use std::sync::OnceLock;
 /// The server's binary.
 pub fn server_path() -> String {
     std::env::var("DQ_SERVER").unwrap_or_else(|_| "redis-server".into())
+}
+
+/// The server's command: its binary, behind the words of DQ_WRAPPER if the server is to run under a tool.
+pub fn server_command() -> Command {
+    let wrapper = std::env::var("DQ_WRAPPER").unwrap_or_default();
+    let mut words = wrapper.split_whitespace();
+    let Some(tool) = words.next() else { return Command::new(server_path()) };
+    let mut command = Command::new(tool);
+    command.args(words).arg(server_path());
+    command
+}
+
+/// Whether servers run under a tool, which tells what it found when they end in good order.
+pub fn is_wrapped() -> bool {
+    std::env::var("DQ_WRAPPER").is_ok_and(|wrapper| !wrapper.trim().is_empty())
 }
 
 /// The module's file; fails the test when there is none.
@@ -32,6 +48,12 @@ pub fn module_path() -> PathBuf {
 pub fn has_debug_directive() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| knows_directive("enable-debug-command yes"))
+}
+
+/// Whether the server tells modules which protocol a client speaks, so that they can give scores in pairs in RESP3: that
+/// came with Redis 7.0, as COMMAND DOCS did.
+pub fn tells_modules_the_protocol(client: &mut Client) -> bool {
+    !client.ask("COMMAND DOCS PING").is_error()
 }
 
 /// Asks the server by a configuration whose second line is certainly wrong: which line does it blame?
