@@ -61,12 +61,15 @@ pub fn take_stock(shared: &Shared, client: &mut Client, losses: &mut Losses) {
             _ => 0,
         })
         .sum();
-    if unexplained > lost.max(0) as u64 + untold {
+    if unexplained.len() as u64 > lost.max(0) as u64 + untold {
+        unexplained.iter().take(3).for_each(|serial| ledger.violate(*serial, "it is gone, as are others"));
         let fault = format!(
-            "{unexplained} jobs of mail and plain are gone; {lost} were dropped or purged, {untold} untold"
+            "{} jobs of mail and plain are gone; {lost} were dropped or purged, {untold} untold",
+            unexplained.len()
         );
         ledger.violations.push(fault);
     }
+    ledger.jobs.values_mut().for_each(Job::turn_page);
     shared.count_many("check jobs found where they must be", found.jobs.len() as u64);
     shared.count("check inspections");
     ledger.turn_page();
@@ -176,14 +179,14 @@ fn losses_of_mail(client: &mut Client) -> i64 {
     counter(client, Queue::Mail.key(), "dropped") + counter(client, Queue::Mail.key(), "purged")
 }
 
-/// Holds each job against its history; returns how many are gone without a reason of their own where that can be.
-fn hold(ledger: &mut Ledger, found: &mut Found, span: Span) -> u64 {
+/// Holds each job against its history; returns those that are gone without a reason of their own where that can be.
+fn hold(ledger: &mut Ledger, found: &mut Found, span: Span) -> Vec<u64> {
     ledger.violations.append(&mut found.doubles);
-    let mut unexplained = 0;
+    let mut unexplained = Vec::new();
     let mut faults = Vec::new();
     let around = Around { wholes: &ledger.wholes, pauses: &ledger.pauses };
     for (serial, job) in &mut ledger.jobs {
-        ledger.checks += 1;
+        ledger.checks += u64::from(job.ended.is_none());
         match found.jobs.get(serial) {
             Some(finding) => {
                 faults.extend(held(job, finding, span, &around).map(|fault| (*serial, fault)));
@@ -192,7 +195,7 @@ fn hold(ledger: &mut Ledger, found: &mut Found, span: Span) -> u64 {
             None => match absence(job) {
                 Absence::Explained(why) => end(job, why),
                 Absence::ByDesign => {
-                    unexplained += 1;
+                    unexplained.push(*serial);
                     end(job, "gone by design");
                 }
                 Absence::Lost => {
@@ -209,9 +212,6 @@ fn hold(ledger: &mut Ledger, found: &mut Found, span: Span) -> u64 {
     }
     for serial in unknown {
         ledger.violations.push(format!("job {serial} was found, and nobody pushed it"));
-    }
-    for job in ledger.jobs.values_mut() {
-        job.turn_page();
     }
     unexplained
 }
@@ -282,28 +282,25 @@ fn absence(job: &Job) -> Absence {
     }
 }
 
-/// Whether the earliest end that the job's TTL can have is over.
+/// Whether the earliest end that the job's TTL can have is over: of the shortest TTL, from the earliest due time on. A push
+/// with KEEPDUE may have left the job with any time that it had.
 fn may_have_expired(job: &Job) -> bool {
-    let mut ttl = None;
-    let mut earliest: Option<u64> = None;
+    let (mut ttls, mut dues) = (Vec::new(), Vec::new());
     for event in job.events.iter().filter(|event| event.is_possible()) {
-        let end = match &event.what {
-            What::Pushed { due, ttl: Some(ms), .. } => {
-                ttl = Some(*ms);
-                due.bounds(event.span).0 + ms
+        match &event.what {
+            What::Pushed { due, ttl, .. } => {
+                ttls.extend(*ttl);
+                dues.push(due.bounds(event.span).0);
             }
-            What::Seen(Seen { expires: Some(expires), due, .. }) => {
-                ttl = Some(expires.saturating_sub(*due));
-                *expires
+            What::Rescheduled { due } => dues.push(due.bounds(event.span).0),
+            What::Seen(seen) => {
+                ttls.extend(seen.expires.map(|expires| expires.saturating_sub(seen.due)));
+                dues.push(seen.due);
             }
-            What::Rescheduled { due } => match ttl {
-                Some(ms) => due.bounds(event.span).0 + ms,
-                None => continue,
-            },
-            _ => continue,
-        };
-        earliest = Some(earliest.map_or(end, |other| other.min(end)));
+            _ => {}
+        }
     }
+    let earliest = dues.iter().min().zip(ttls.iter().min()).map(|(due, ttl)| due + ttl);
     earliest.is_some_and(|end| end <= now_ms())
 }
 

@@ -21,6 +21,7 @@ pub fn live(shared: &Shared, served: &Sender<Served>) {
             pause(5);
             continue;
         };
+        let _ = session.client.try_call(&["CLIENT", "SETNAME", KEY]);
         while session.server == shared.master.load(Ordering::SeqCst) && !shared.stopped() {
             let Ok(reply) = session.client.try_call(&["DQ.CLAIM", KEY, "BLOCK", "0"]) else { break };
             if reply.is_error() {
