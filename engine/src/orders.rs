@@ -207,6 +207,8 @@ impl Orders {
             Standing::Waiting | Standing::Leased => {
                 let at = self.lanes.partition_point(|lane| lane.priority > job.priority);
                 if self.lanes.get(at).is_none_or(|lane| lane.priority != job.priority) {
+                    // Most queues use one priority, and a lane is large.
+                    self.lanes.reserve_exact(1);
                     self.lanes.insert(at, Lane::new(job.priority));
                 }
                 self.lanes.get_mut(at).is_some_and(|lane| lane.insert(job, slot))
