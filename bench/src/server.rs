@@ -50,7 +50,7 @@ impl Launcher {
 
     /// One that starts servers as other people have them.
     pub fn without_module(&self) -> Launcher {
-        Launcher { binary: self.binary.clone(), module: None, core: self.core }
+        Launcher { binary: self.binary.clone(), module: None, core: self.core, fork_core: self.fork_core }
     }
 
     /// Starts a server and waits until it answers.
