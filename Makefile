@@ -62,7 +62,7 @@ fuzz: ## Fuzz the engine, guided by coverage (TIME=60 seconds each; TARGET=chunk
 	@scripts/need cargo cc c++
 	@scripts/fuzz $(or $(TIME),60) $(TARGET)
 
-sweep: ## Restore payloads with every damage on every server of `make servers` (SERVERS=default, or names); takes an hour
+sweep: ## Restore payloads with every damage on every server of `make servers` (SERVERS=default, or names)
 	@scripts/need cargo cc libclang redis-server pip
 	$(if $(filter command,$(origin SERVERS)),,@scripts/fetch-servers)
 	cargo build
