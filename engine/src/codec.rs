@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
     fn extra(&mut self, flags: u8) -> Result<Extra, EffectFault> {
         let mut extra = Extra::default();
         if flags & HAS_EXPIRES != 0 {
-            extra.expires = Some(self.time()?);
+            extra.expires = Some(UnixMs(self.nonzero_up_to(UnixMs::MAX.0)?));
         }
         if flags & HAS_DELIVERY != 0 {
             (extra.token, extra.due) = (self.number()?, self.time()?);

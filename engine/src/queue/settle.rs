@@ -2,7 +2,7 @@
 
 use smallvec::smallvec;
 
-use super::Queue;
+use super::{Queue, add_one};
 use crate::effect::{Cause, Effect, Effects};
 use crate::id::IdRef;
 use crate::job::{ERROR_MAX, Job, Reason, State, Token};
@@ -116,7 +116,7 @@ impl Queue {
     }
 
     pub(super) fn release(&mut self, slot: Slot, visible: UnixMs, attempts: u32) {
-        self.counters.nacked += 1;
+        add_one(&mut self.counters.nacked);
         self.wait(slot, visible, attempts);
     }
 
