@@ -6,7 +6,7 @@ use dq_engine::job::Token;
 use dq_engine::time::UnixMs;
 use uuid::{ContextV7, Timestamp, Uuid};
 
-use crate::host::Context;
+use crate::host::{Context, Locked};
 
 /// How many low bits of a token are random, the same for all tokens of a process in one role.
 const SALT_BITS: u32 = 12;
@@ -53,13 +53,11 @@ impl Instant {
     }
 }
 
-thread_local! {
-    static IDS: ContextV7 = const { ContextV7::new() };
-}
+static IDS: Locked<ContextV7> = Locked::new(ContextV7::new());
 
 /// Makes an id: a version 7 UUID, larger than all that this process made before, also within one millisecond.
 #[must_use]
 pub fn new_id(instant: Instant) -> [u8; 16] {
     let (seconds, rest) = (instant.now.0 / 1000, (instant.now.0 % 1000) as u32);
-    IDS.with(|ids| Uuid::new_v7(Timestamp::from_unix(ids, seconds, rest * 1_000_000))).into_bytes()
+    Uuid::new_v7(Timestamp::from_unix(IDS.get(), seconds, rest * 1_000_000)).into_bytes()
 }

@@ -13,6 +13,7 @@ use crate::clock::{self, Instant};
 use crate::error::Error;
 use crate::host::sorted_set::Member;
 use crate::host::{Arguments, Context, Key, Kind, Text};
+use crate::sorted_set::{self, Unit};
 use crate::{json, key, propagate};
 
 /// Where jobs go, and how.
@@ -89,10 +90,15 @@ impl Verb {
 }
 
 impl Destination {
-    /// Refuses a key of another type than the verb makes.
-    pub fn check_type(&self, context: &Context<'_>) -> Result<(), Error> {
-        let kind = Key::open(context, self.key).kind();
-        if kind == Kind::Missing || kind == self.verb.kind() { Ok(()) } else { Err(Error::WrongType) }
+    /// Refuses a key of another type than the verb makes, and a sorted set whose scores do not look like `unit`.
+    pub fn check(&self, context: &Context<'_>, unit: Unit) -> Result<(), Error> {
+        let mut key = Key::open(context, self.key);
+        match key.kind() {
+            Kind::Missing => Ok(()),
+            kind if kind != self.verb.kind() => Err(Error::WrongType),
+            Kind::SortedSet => sorted_set::check_head(&mut key, unit),
+            _ => Ok(()),
+        }
     }
 
     /// Takes `items`; tells for each whether it arrived. Those at the end of which nothing is told were not taken. An error
@@ -142,9 +148,10 @@ impl Destination {
 
     /// If the stream takes no more entries, those that it took have arrived. Replicas get each under the id that it has.
     fn take_one_by_one(&self, context: &Context<'_>, items: &[Item<'_>]) -> Result<Vec<bool>, Error> {
-        let mut added = Vec::with_capacity(items.len());
-        for item in items {
-            let (mut arguments, id_at) = self.entry(context, item);
+        // All of them are made first: whoever is told of an entry may remove what the next one would be made of.
+        let entries: Vec<_> = items.iter().map(|item| self.entry(context, item)).collect();
+        let mut added = Vec::with_capacity(entries.len());
+        for (mut arguments, id_at) in entries {
             match context.call_unreplicated(c"XADD", &arguments) {
                 Ok(id) => arguments.replace(id_at, &id),
                 Err(error) if added.is_empty() => return Err(Error::Server(error)),

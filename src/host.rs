@@ -15,6 +15,7 @@ mod description;
 mod entry;
 pub mod events;
 mod key;
+mod locked;
 pub mod module_type;
 mod section;
 pub mod sorted_set;
@@ -26,6 +27,7 @@ pub use config::{Setting, Unit};
 pub use context::{Context, EventClass};
 pub use entry::Module;
 pub use key::{Key, Kind};
+pub use locked::Locked;
 pub use section::Section;
 pub use text::{Name, Text};
 

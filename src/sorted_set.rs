@@ -3,6 +3,8 @@
 //! Nothing but native commands and events leaves from here, so the set stays what it was for everybody else: replicas,
 //! the AOF, native readers and writers.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use dq_engine::id::IdRef;
 use dq_engine::job::State;
 use dq_engine::queue::{Limit, Outcome};
@@ -115,7 +117,20 @@ pub fn check_head(key: &mut Key, unit: Unit) -> Result<(), Error> {
     key.members_up_to(f64::INFINITY).next().map_or(Ok(()), |head| unit.check(head.score))
 }
 
-/// Takes `members` out, as one `ZREM`. O(log n) a member.
+/// Refuses if the server has no `ZREM`, since it can be renamed: what is taken out could not be replicated. Asked once.
+pub fn check_removal(context: &Context<'_>, name: Text) -> Result<(), Error> {
+    static IS_KNOWN: AtomicBool = AtomicBool::new(false);
+    if !IS_KNOWN.load(Ordering::Relaxed) {
+        let mut arguments = context.arguments(name);
+        // No set has this member.
+        arguments.bytes(&IdRef::Uuid(clock::new_id(clock::now(context))).text());
+        context.call_unreplicated(c"ZREM", &arguments).map_err(Error::Server)?;
+        IS_KNOWN.store(true, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// Takes `members` out, as one `ZREM`, after [`check_removal`]. O(log n) a member.
 pub fn remove(context: &Context<'_>, name: Text, members: &[Member]) {
     if members.is_empty() {
         return;

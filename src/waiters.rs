@@ -6,7 +6,7 @@
 //!
 //! Called by the commands that wait, by `propagate` after each change of a queue, and by the server's events.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use crate::host::blocking::{self, block};
 use crate::host::command::Command;
 use crate::host::events::subscribe_to_keys;
 use crate::host::timer::{Alarm, Timer};
-use crate::host::{Context, Key, Kind, Name, Text};
+use crate::host::{Context, Key, Kind, Locked, Name, Text};
 use crate::sorted_set::{self, Unit};
 
 /// A timer is set no farther ahead than this, so that a step of the wall clock delays nobody for longer.
@@ -36,6 +36,13 @@ pub struct Wants {
     pub ahead: Millis,
     /// Serving it takes memory: it must wait while that is full.
     pub grows: bool,
+}
+
+impl Wants {
+    /// Tells whether the server is in a state in which what is available may be delivered.
+    fn may_be_had(self, context: &Context<'_>) -> bool {
+        context.may_write() && !(self.grows && context.is_memory_full())
+    }
 }
 
 /// A key that somebody waits for.
@@ -70,10 +77,7 @@ struct Places {
     listens: Cell<bool>,
 }
 
-thread_local! {
-    /// Of the server's main thread, where all callbacks run. Never freed: the server may be gone before the thread is.
-    static PLACES: &'static Places = Box::leak(Box::default());
-}
+static PLACES: Locked<OnceCell<Places>> = Locked::new(OnceCell::new());
 
 /// How many there are. A crashing server reads these in the middle of anything, from any thread.
 static WAITERS: AtomicU64 = AtomicU64::new(0);
@@ -142,7 +146,7 @@ pub fn all_changed(context: &Context<'_>) {
 }
 
 fn places() -> &'static Places {
-    PLACES.with(|&places| places)
+    PLACES.get().get_or_init(Places::default)
 }
 
 fn now(context: &Context<'_>) -> UnixMs {
@@ -209,22 +213,26 @@ impl Place {
         }
     }
 
-    /// Signals the key if anything is available, and sets the timer for what comes next.
+    /// Signals the key if anything can be had, and sets the timer for what comes next, or to try again if it must not be
+    /// had now.
     fn look(self: &Rc<Self>, context: &Context<'_>) {
         self.barren.borrow_mut().clear();
         let now = now(context);
         let mut key = Key::open(context, self.name.text());
-        let times = self
-            .wants
-            .borrow()
-            .iter()
-            .filter_map(|&(wants, _)| available_at(&mut key, wants, now))
-            .collect::<Vec<_>>();
+        let wants = self.wants.borrow().iter().map(|&(wants, _)| wants).collect::<Vec<_>>();
+        let times = wants.iter().map(|&wants| available_at(&mut key, wants, now)).collect::<Vec<_>>();
         drop(key);
-        if times.iter().any(|&at| at <= now) && !self.is_being_served(context) {
-            context.signal_ready(self.name.text());
+        let mut next = times.iter().flatten().copied().filter(|&at| at > now).min();
+        let here = wants.iter().zip(&times).filter(|(_, at)| at.is_some_and(|at| at <= now));
+        let mut here = here.map(|(wants, _)| wants).peekable();
+        if here.peek().is_some() && !self.is_being_served(context) {
+            if here.any(|wants| wants.may_be_had(context)) {
+                context.signal_ready(self.name.text());
+            } else {
+                next = Some(now.plus(RETRY));
+            }
         }
-        self.wake(context, now, times.into_iter().filter(|&at| at > now).min());
+        self.wake(context, now, next);
     }
 
     /// When a client is served, the server goes on to the next who waits for the key without being told.
@@ -307,14 +315,16 @@ impl blocking::Waiter for Waiter {
         let now = now(context);
         let at = available_at(&mut Key::open(context, place.name.text()), *wants, now);
         if at.is_none_or(|at| at > now) {
+            // What was seen when the key was signalled has gone since, and no timer was set for what comes next.
+            place.wake(context, now, at);
             place.barren.borrow_mut().push(*wants);
             return false;
         }
-        let refused = !context.may_write() || wants.grows && context.is_memory_full();
-        if refused {
+        let may = wants.may_be_had(context);
+        if !may {
             place.wake(context, now, Some(now.plus(RETRY)));
         }
-        !refused
+        may
     }
 
     fn leave(self: Box<Self>, context: &Context<'_>) {

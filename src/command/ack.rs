@@ -42,6 +42,7 @@ impl Command for Ack {
             }
             None => receipts.iter().for_each(|_| context.reply_integer(0)),
         }
+        drop(key);
         propagate::effects(context, name, &effects);
         Ok(())
     }

@@ -40,6 +40,7 @@ impl Command for Cancel {
             }
             queue.tidy(now, &mut effects);
         }
+        drop(key);
         propagate::effects(context, name, &effects);
         reply::states(context, &states);
         Ok(())

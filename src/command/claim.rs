@@ -96,6 +96,7 @@ fn claim_jobs(context: &Context<'_>, request: &Request, mut key: Key) -> Result<
     if claimed > 0 || !context.has_waited() {
         queue.tidy(instant.now, &mut effects);
     }
+    drop(key);
     propagate::effects(context, request.key, &effects);
     Ok(claimed)
 }
@@ -111,6 +112,7 @@ fn claim_members(context: &Context<'_>, request: &Request, mut key: Key) -> Resu
     // The set is gone with its last member, and whoever closes the key then looks at what was freed.
     drop(key);
     if !members.is_empty() {
+        sorted_set::check_removal(context, request.key)?;
         reply::members(context, &members, request.form);
         sorted_set::remove(context, request.key, &members);
     }

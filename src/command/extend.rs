@@ -48,6 +48,7 @@ impl Command for Extend {
         if let Some(queue) = queue {
             queue.tidy(now, &mut effects);
         }
+        drop(key);
         propagate::effects(context, request.key, &effects);
         Ok(())
     }

@@ -2,6 +2,8 @@
 //! [JSON] [BLOCK ms]`
 
 use dq_engine::effect::Effects;
+use dq_engine::id::Id;
+use dq_engine::job::View;
 use dq_engine::lane::Horizon;
 use dq_engine::queue::Limit;
 use dq_engine::time::{Millis, UnixMs};
@@ -77,7 +79,9 @@ impl Command for Move {
         let request = parse(words)?;
         let key = Key::open(context, request.source);
         let moved = match key.kind() {
-            Kind::Missing => request.destination.check_type(context).map(|()| None)?,
+            Kind::Missing => request
+                .check_destination(context, true, request.unit.unwrap_or(Unit::Milliseconds))
+                .map(|()| None)?,
             Kind::Queue => move_jobs(context, &request, key)?,
             Kind::SortedSet => move_members(context, &request, key)?,
             Kind::List | Kind::Stream | Kind::Other => return Err(Error::WrongType),
@@ -102,8 +106,8 @@ impl Request {
 
     /// Looks at the destination. While a client waits that must be left until there is something for it: a key that has
     /// expired is deleted by the look.
-    fn check_destination(&self, context: &Context<'_>, is_needed: bool) -> Result<(), Error> {
-        if is_needed || !context.has_waited() { self.destination.check_type(context) } else { Ok(()) }
+    fn check_destination(&self, context: &Context<'_>, is_needed: bool, unit: Unit) -> Result<(), Error> {
+        if is_needed || !context.has_waited() { self.destination.check(context, unit) } else { Ok(()) }
     }
 }
 
@@ -117,16 +121,22 @@ fn move_jobs(context: &Context<'_>, request: &Request, mut key: Key) -> Result<O
     let instant = clock::now(context);
     let now = instant.now;
     let picked = queue.pick(Horizon { now, waiting: now.plus(request.ahead) }, request.limit());
-    request.check_destination(context, !picked.is_empty())?;
+    request.check_destination(context, !picked.is_empty(), Unit::Milliseconds)?;
     if picked.is_empty() && context.has_waited() {
         return Ok(None);
     }
-    let items: Vec<Item<'_>> =
-        picked.iter().filter_map(|&slot| queue.view(slot, now)).map(Item::Job).collect();
+    let views: Vec<View<'_>> = picked.iter().filter_map(|&slot| queue.view(slot, now)).collect();
+    let ids: Vec<Id> = views.iter().map(|view| view.id.to_id()).collect();
+    let items: Vec<Item<'_>> = views.into_iter().map(Item::Job).collect();
     let taken = request.destination.take(context, instant, &items)?;
     let moved = taken.iter().filter(|&&arrived| arrived).count();
+    // Another module, told of the destination's change, may have done anything to the source.
+    drop(key);
+    let mut key = Key::open(context, request.source);
+    let Some(queue) = key.queue() else { return Ok(Some(moved)) };
     let mut effects = Effects::default();
-    for (&slot, arrived) in picked.iter().zip(taken) {
+    for (id, arrived) in ids.iter().zip(taken) {
+        let Some(slot) = queue.slot_of(id.as_ref()) else { continue };
         if arrived {
             queue.move_out(slot, &mut effects);
         } else {
@@ -134,6 +144,7 @@ fn move_jobs(context: &Context<'_>, request: &Request, mut key: Key) -> Result<O
         }
     }
     queue.tidy(now, &mut effects);
+    drop(key);
     propagate::effects(context, request.source, &effects);
     Ok((!picked.is_empty()).then_some(moved))
 }
@@ -145,10 +156,11 @@ fn move_members(context: &Context<'_>, request: &Request, mut key: Key) -> Resul
     let mut members = sorted_set::pick(&mut key, unit, instant.now.plus(request.ahead), request.limit())?;
     // The set is gone with its last member, and whoever closes the key then looks at what was freed.
     drop(key);
-    request.check_destination(context, !members.is_empty())?;
+    request.check_destination(context, !members.is_empty(), unit)?;
     if members.is_empty() {
         return Ok(None);
     }
+    sorted_set::check_removal(context, request.source)?;
     let item = |member| Item::Member { member, due: unit.due(member.score).unwrap_or(UnixMs::MAX) };
     let items: Vec<Item<'_>> = members.iter().map(item).collect();
     let taken = request.destination.take(context, instant, &items)?;

@@ -76,6 +76,7 @@ impl Command for Nack {
             }
             queue.tidy(now, &mut effects);
         }
+        drop(key);
         propagate::effects(context, request.key, &effects);
         reply::states(context, &states);
         Ok(())

@@ -35,6 +35,7 @@ impl Command for Pause {
         let mut effects = Effects::default();
         queue.pause(now, length, &mut effects);
         queue.tidy(now, &mut effects);
+        drop(key);
         propagate::effects(context, name, &effects);
         context.reply_ok();
         Ok(())

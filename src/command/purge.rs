@@ -41,6 +41,7 @@ impl Command for Purge {
             purged = queue.purge(now, state, count, &mut effects);
             queue.tidy(now, &mut effects);
         }
+        drop(key);
         propagate::effects(context, name, &effects);
         context.reply_integer(purged as u64);
         Ok(())

@@ -66,6 +66,7 @@ impl Command for Redrive {
             };
             queue.tidy(now, &mut effects);
         }
+        drop(key);
         propagate::effects(context, name, &effects);
         context.reply_integer(redriven as u64);
         Ok(())

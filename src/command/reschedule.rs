@@ -39,6 +39,7 @@ impl Command for Reschedule {
             state = queue.reschedule(now, id, when, &mut effects)?;
             queue.tidy(now, &mut effects);
         }
+        drop(key);
         propagate::effects(context, name, &effects);
         reply::state(context, state);
         Ok(())

@@ -33,6 +33,7 @@ impl Command for Resume {
         let mut effects = Effects::default();
         queue.resume(&mut effects);
         queue.tidy(clock::now(context).now, &mut effects);
+        drop(key);
         propagate::effects(context, name, &effects);
         context.reply_ok();
         Ok(())

@@ -76,10 +76,11 @@ impl<'a> Context<'a> {
         self.flags() & refused == 0 && unsafe { api(raw::RedisModule_AvoidReplicaTraffic)() } == 0
     }
 
-    /// Tells whether the memory that the server may use is used up.
+    /// Tells whether the memory that the server may use is used up, and nothing will be evicted to make room.
     #[must_use]
     pub fn is_memory_full(&self) -> bool {
-        self.flags() & raw::REDISMODULE_CTX_FLAGS_OOM != 0
+        let flags = self.flags();
+        flags & raw::REDISMODULE_CTX_FLAGS_OOM != 0 && flags & raw::REDISMODULE_CTX_FLAGS_EVICT == 0
     }
 
     fn flags(&self) -> u32 {
@@ -275,7 +276,10 @@ impl CallReply {
             call(context.raw, command.as_ptr(), format.as_ptr(), raw.as_ptr(), raw.len())
         };
         if reply.is_null() {
-            return Err(format!("ERR the server refused to run {}", command.to_string_lossy()));
+            // In a cluster: the slot is being moved, and the key may be on either side.
+            let in_cluster = context.flags() & raw::REDISMODULE_CTX_FLAGS_CLUSTER != 0;
+            let word = if in_cluster { "TRYAGAIN" } else { "ERR" };
+            return Err(format!("{word} the server refused to run {}", command.to_string_lossy()));
         }
         let reply = CallReply(reply);
         let kind = unsafe { api(raw::RedisModule_CallReplyType)(reply.0) };

@@ -307,3 +307,27 @@ fn every_member_is_in_exactly_one_place_at_every_moment() {
         }
     });
 }
+
+#[test]
+fn jobs_are_not_moved_into_a_set_of_the_other_unit() {
+    let server = Server::start();
+    let client = &mut server.connect();
+    client.done("ZADD schedule 4102444800 other");
+    client.done("DQ.PUSH q m");
+    assert!(client.refused("DQ.MOVE q schedule ZADD").contains("looks like Unix seconds"));
+    assert_eq!(client.ask("DQ.LEN q"), "1");
+    assert_eq!(client.ask("ZCARD schedule"), "1");
+}
+
+/// Without ZREM nothing could be told to replicas and the AOF.
+#[test]
+fn a_server_without_zrem_takes_nothing_out_of_sets() {
+    let server = Server::with(&["rename-command ZREM \"\""]);
+    let client = &mut server.connect();
+    client.done("ZADD z 1 a 2 b");
+    for line in ["DQ.CLAIM z COUNT 10", "DQ.MOVE z list"] {
+        assert!(client.refused(line).contains("ZREM"), "{line}");
+    }
+    assert_eq!(client.ask("ZCARD z"), "2");
+    assert_eq!(client.ask("EXISTS list"), "0");
+}

@@ -269,3 +269,16 @@ fn whoever_waits_gets_the_job_of_a_mover_that_waits_too() {
     assert_eq!(mover.reply(), "1");
     assert_eq!(reader.reply(), "[list m2]");
 }
+
+/// What a push in a transaction has shown is gone when the transaction is over: the next job must be waited for.
+#[test]
+fn a_job_that_expires_in_the_transaction_that_pushed_it_does_not_hide_the_next() {
+    let server = Server::start();
+    let client = &mut server.connect();
+    let mut waiting = Waiting::start(&server, "DQ.CLAIM q BLOCK 0");
+    for line in ["MULTI", "DQ.PUSH q x TTL 20", "DQ.PUSH q m DELAY 300", "DEBUG SLEEP 0.1"] {
+        client.done(line);
+    }
+    client.done("EXEC");
+    assert_eq!(waiting.message(), "m");
+}

@@ -129,6 +129,12 @@ impl Queue {
         self.jobs.get(slot)?.view(now)
     }
 
+    /// Returns where the record of `id` is. O(1).
+    #[must_use]
+    pub fn slot_of(&self, id: IdRef<'_>) -> Option<Slot> {
+        self.find(id)
+    }
+
     /// Takes a picked job out, since it was moved to another key. O(log n).
     pub fn move_out(&mut self, slot: Slot, effects: &mut Effects<'_>) {
         self.remove_recorded(slot, Cause::Moved, effects);
