@@ -40,6 +40,7 @@ mod lost_after_kill;
 mod lost_control;
 mod lost_members;
 mod lost_retry;
+mod meddling_module;
 mod misfiled_push;
 mod misled_listeners;
 mod misled_operator;
