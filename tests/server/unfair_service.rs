@@ -95,7 +95,7 @@ fn another_type_serves_nobody_and_stops_nobody() {
     let mut scored = Waiting::start(&server, "BZPOPMIN q 0");
     client.done("RPUSH q element");
     assert_eq!(reader.reply(), "[q element]");
-    client.done("ZADD q 1 member");
+    client.done("ZADD q 4102444800000 member");
     assert_eq!(scored.reply().items()[1], "member");
     for line in ["SET q string", "DEL q", "HSET q field value", "DEL q", "XADD q * field value", "DEL q"] {
         client.done(line);
