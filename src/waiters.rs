@@ -15,7 +15,7 @@ use dq_engine::time::{Millis, UnixMs};
 
 use crate::host::blocking::{self, block};
 use crate::host::command::Command;
-use crate::host::events::subscribe_to_keys;
+use crate::host::events::{Told, subscribe_to_keys};
 use crate::host::timer::{Alarm, Timer};
 use crate::host::{Context, Key, Kind, Locked, Name, Text};
 use crate::sorted_set::{self, Unit};
@@ -73,8 +73,8 @@ type Keys = HashMap<Box<[u8]>, Rc<Place>>;
 #[derive(Default)]
 struct Places {
     by_database: RefCell<HashMap<i32, Keys>>,
-    /// Whether the server tells of changed keys, which it does from the first wait on.
-    listens: Cell<bool>,
+    /// What the server tells of changed keys, which it does from the first wait on.
+    told: Cell<Option<Told>>,
 }
 
 static PLACES: Locked<OnceCell<Places>> = Locked::new(OnceCell::new());
@@ -113,8 +113,8 @@ pub fn wait<C: Command>(context: &Context<'_>, key: Text, wants: Wants, limit: M
         return;
     }
     let places = places();
-    if !places.listens.replace(true) {
-        subscribe_to_keys(context);
+    if places.told.get().is_none() {
+        places.told.set(Some(subscribe_to_keys(context)));
     }
     let place = places.at(context.database(), key);
     let end = (!limit.is_zero()).then(|| now(context).plus(limit));
@@ -317,7 +317,10 @@ impl blocking::Waiter for Waiter {
         if at.is_none_or(|at| at > now) {
             // What was seen when the key was signalled has gone since, and no timer was set for what comes next.
             place.wake(context, now, at);
-            place.barren.borrow_mut().push(*wants);
+            // Where not everything is told, a key that was made since is known from this call alone.
+            if places().told.get() == Some(Told::Everything) {
+                place.barren.borrow_mut().push(*wants);
+            }
             return false;
         }
         let may = wants.may_be_had(context);

@@ -1,6 +1,6 @@
 //! What the server tells of itself: changed keys, exchanged databases, loaded data, another role.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 use redis_module::raw;
 
@@ -25,11 +25,43 @@ pub(super) fn subscribe(context: *mut raw::RedisModuleCtx) {
     subscribe(raw::REDISMODULE_EVENT_LOADING, loading);
 }
 
+/// What the server tells of changed keys.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// Whatever happens to keys of the kinds that can be queues.
+    Everything,
+    /// What commands on sorted sets do. That a key was made is told to those who wait for it alone.
+    SortedSets,
+}
+
 /// Subscribes to what happens to keys of the kinds that can be queues, which costs each command on a sorted set a little.
-pub fn subscribe_to_keys(context: &Context<'_>) {
-    let kinds = raw::REDISMODULE_NOTIFY_GENERIC | raw::REDISMODULE_NOTIFY_ZSET;
+///
+/// Valkey 8.1, and 9.0, leave a client in the other database after `MOVE` and `COPY ... DB` if a module is told of them
+/// (valkey-io/valkey#4024), so there it is not.
+pub fn subscribe_to_keys(context: &Context<'_>) -> Told {
+    let version = valkey_version(context);
+    let misleads = ["8.1.", "9.0."].iter().any(|line| version.starts_with(line));
+    let generic = if misleads { 0 } else { raw::REDISMODULE_NOTIFY_GENERIC };
+    let kinds = generic | raw::REDISMODULE_NOTIFY_ZSET;
     // SAFETY: the callback is static.
     unsafe { api(raw::RedisModule_SubscribeToKeyspaceEvents)(context.raw, kinds, Some(key_changed)) };
+    if misleads { Told::SortedSets } else { Told::Everything }
+}
+
+/// Returns the version of a Valkey server, which as a Redis calls itself 7.2.4; nothing on Redis.
+fn valkey_version(context: &Context<'_>) -> String {
+    // SAFETY: the information is freed once, after what is read from it was copied.
+    unsafe {
+        let server = api(raw::RedisModule_GetServerInfo)(context.raw, c"server".as_ptr());
+        let version = api(raw::RedisModule_ServerInfoGetFieldC)(server, c"valkey_version".as_ptr());
+        let copy = if version.is_null() {
+            String::new()
+        } else {
+            CStr::from_ptr(version).to_string_lossy().into_owned()
+        };
+        api(raw::RedisModule_FreeServerInfo)(context.raw, server);
+        copy
+    }
 }
 
 unsafe extern "C" fn key_changed(
