@@ -245,6 +245,7 @@ fn the_end_of_a_pause_lets_nobody_jump_the_queue() {
         // On a slow machine the job may come before the pause; who claims in it is not the matter here.
         witness.done("CLIENT UNPAUSE");
         first.send_line("DQ.CLAIM q BLOCK 0");
+        witness.done("PING");
         order.push_back(first);
     }
 }
