@@ -53,7 +53,7 @@ struct Place {
     wants: RefCell<Vec<(Wants, usize)>>,
     /// When waits end, and how many do.
     ends: RefCell<BTreeMap<UnixMs, usize>>,
-    /// What is known not to be available since the key was last looked at.
+    /// What was not to be had when it was last asked for, since the key was last looked at.
     barren: RefCell<Vec<Wants>>,
     /// The timer that is set, and for when.
     timer: Cell<Option<(UnixMs, Timer<Place>)>>,
@@ -317,17 +317,17 @@ impl blocking::Waiter for Waiter {
         if at.is_none_or(|at| at > now) {
             // What was seen when the key was signalled has gone since, and no timer was set for what comes next.
             place.wake(context, now, at);
-            // Where not everything is told, a key that was made since is known from this call alone.
-            if places().told.get() == Some(Told::Everything) {
-                place.barren.borrow_mut().push(*wants);
-            }
-            return false;
-        }
-        let may = wants.may_be_had(context);
-        if !may {
+        } else if wants.may_be_had(context) {
+            return true;
+        } else {
             place.wake(context, now, Some(now.plus(RETRY)));
         }
-        may
+        // Those behind must not be served if one before them was not: a pause can end in between. Where not everything is told,
+        // though, a key that was made since the last look is known from this call alone.
+        if places().told.get() == Some(Told::Everything) {
+            place.barren.borrow_mut().push(*wants);
+        }
+        false
     }
 
     fn leave(self: Box<Self>, context: &Context<'_>) {
