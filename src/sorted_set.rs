@@ -21,9 +21,10 @@ const SECONDS_START: f64 = 1e8;
 const SECONDS_END: f64 = 1e11;
 
 /// What the scores of a sorted set count, since 1970.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
-    /// Milliseconds.
+    /// Milliseconds, unless something else is said.
+    #[default]
     Milliseconds,
     /// Seconds, with a fraction.
     Seconds,

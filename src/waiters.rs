@@ -16,7 +16,7 @@ use dq_engine::time::{Millis, UnixMs};
 use crate::host::blocking::{self, block};
 use crate::host::command::Command;
 use crate::host::events::{Told, subscribe_to_keys};
-use crate::host::timer::{Alarm, Timer};
+use crate::host::timer::{self, Alarm, Timer};
 use crate::host::{Context, Key, Kind, Locked, Name, Text};
 use crate::sorted_set::{self, Unit};
 
@@ -82,7 +82,6 @@ static PLACES: Locked<OnceCell<Places>> = Locked::new(OnceCell::new());
 /// How many there are. A crashing server reads these in the middle of anything, from any thread.
 static WAITERS: AtomicU64 = AtomicU64::new(0);
 static WAITED_KEYS: AtomicU64 = AtomicU64::new(0);
-static TIMERS: AtomicU64 = AtomicU64::new(0);
 
 /// Numbers about those who wait.
 pub struct Census {
@@ -98,7 +97,7 @@ pub struct Census {
 #[must_use]
 pub fn census() -> Census {
     let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    Census { waiters: read(&WAITERS), keys: read(&WAITED_KEYS), timers: read(&TIMERS) }
+    Census { waiters: read(&WAITERS), keys: read(&WAITED_KEYS), timers: timer::armed() }
 }
 
 /// Lets the client of the running command wait until `wants` can be had from `key`; after `limit`, if that is not
@@ -259,11 +258,9 @@ impl Place {
                 return;
             }
             timer.stop(context);
-            TIMERS.fetch_sub(1, Ordering::Relaxed);
         }
         let delay = Millis(at.0.saturating_sub(now.0));
         self.timer.set(Some((at, Timer::set(context, delay, Rc::clone(self)))));
-        TIMERS.fetch_add(1, Ordering::Relaxed);
     }
 
     fn leave(&self, context: &Context<'_>, wants: Wants, end: Option<UnixMs>) {
@@ -284,22 +281,14 @@ impl Place {
             places().remove(self);
             if let Some((_, timer)) = self.timer.take() {
                 timer.stop(context);
-                TIMERS.fetch_sub(1, Ordering::Relaxed);
             }
         }
-    }
-
-    /// Tells whether `wants` is known not to be available.
-    fn is_barren(&self, wants: Wants) -> bool {
-        self.barren.borrow().contains(&wants)
     }
 }
 
 impl Alarm for Place {
     fn ring(self: Rc<Self>, context: &Context<'_>) {
-        if self.timer.take().is_some() {
-            TIMERS.fetch_sub(1, Ordering::Relaxed);
-        }
+        self.timer.take();
         context.select(self.database);
         self.look(context);
     }
@@ -309,19 +298,18 @@ impl blocking::Waiter for Waiter {
     /// After the first who finds nothing, whoever wants the same costs a comparison.
     fn may_be_served(&self, context: &Context<'_>) -> bool {
         let Waiter { place, wants, .. } = self;
-        if place.is_barren(*wants) {
+        if place.barren.borrow().contains(wants) {
             return false;
         }
         let now = now(context);
         let at = available_at(&mut Key::open(context, place.name.text()), *wants, now);
-        if at.is_none_or(|at| at > now) {
+        let next = match at {
+            Some(at) if at <= now && wants.may_be_had(context) => return true,
+            Some(at) if at <= now => Some(now.plus(RETRY)),
             // What was seen when the key was signalled has gone since, and no timer was set for what comes next.
-            place.wake(context, now, at);
-        } else if wants.may_be_had(context) {
-            return true;
-        } else {
-            place.wake(context, now, Some(now.plus(RETRY)));
-        }
+            later => later,
+        };
+        place.wake(context, now, next);
         // Those behind must not be served if one before them was not: a pause can end in between. Where not everything is told,
         // though, a key that was made since the last look is known from this call alone.
         if places().told.get() == Some(Told::Everything) {

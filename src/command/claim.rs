@@ -76,7 +76,7 @@ impl Request {
     }
 
     fn wants(&self) -> Wants {
-        let members = self.lease.is_none().then_some(self.unit.unwrap_or(Unit::Milliseconds));
+        let members = self.lease.is_none().then_some(self.unit.unwrap_or_default());
         let jobs = self.unit.is_none() && self.form == Form::Members;
         Wants { jobs, members, ahead: Millis::ZERO, grows: false }
     }
@@ -107,7 +107,7 @@ fn claim_members(context: &Context<'_>, request: &Request, mut key: Key) -> Resu
         return Err(Error::SortedSet);
     }
     let now = clock::now(context).now;
-    let unit = request.unit.unwrap_or(Unit::Milliseconds);
+    let unit = request.unit.unwrap_or_default();
     let members = sorted_set::pick(&mut key, unit, now, request.limit())?;
     // The set is gone with its last member, and whoever closes the key then looks at what was freed.
     drop(key);

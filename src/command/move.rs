@@ -79,9 +79,9 @@ impl Command for Move {
         let request = parse(words)?;
         let key = Key::open(context, request.source);
         let moved = match key.kind() {
-            Kind::Missing => request
-                .check_destination(context, true, request.unit.unwrap_or(Unit::Milliseconds))
-                .map(|()| None)?,
+            Kind::Missing => {
+                request.check_destination(context, true, request.unit.unwrap_or_default()).map(|()| None)?
+            }
             Kind::Queue => move_jobs(context, &request, key)?,
             Kind::SortedSet => move_members(context, &request, key)?,
             Kind::List | Kind::Stream | Kind::Other => return Err(Error::WrongType),
@@ -100,7 +100,7 @@ impl Request {
     }
 
     fn wants(&self) -> Wants {
-        let members = Some(self.unit.unwrap_or(Unit::Milliseconds));
+        let members = Some(self.unit.unwrap_or_default());
         Wants { jobs: self.unit.is_none(), members, ahead: self.ahead, grows: true }
     }
 
@@ -152,7 +152,7 @@ fn move_jobs(context: &Context<'_>, request: &Request, mut key: Key) -> Result<O
 /// Moves members that are due; returns how many, or nothing if there are none.
 fn move_members(context: &Context<'_>, request: &Request, mut key: Key) -> Result<Option<usize>, Error> {
     let instant = clock::now(context);
-    let unit = request.unit.unwrap_or(Unit::Milliseconds);
+    let unit = request.unit.unwrap_or_default();
     let mut members = sorted_set::pick(&mut key, unit, instant.now.plus(request.ahead), request.limit())?;
     // The set is gone with its last member, and whoever closes the key then looks at what was freed.
     drop(key);

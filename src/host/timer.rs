@@ -3,12 +3,22 @@
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use dq_engine::time::Millis;
 use redis_module::raw;
 
 use super::context::Context;
 use super::{api, guard};
+
+/// How many timers are set. A crashing server reads it, from any thread.
+static ARMED: AtomicU64 = AtomicU64::new(0);
+
+/// Returns how many timers are set. O(1).
+#[must_use]
+pub fn armed() -> u64 {
+    ARMED.load(Ordering::Relaxed)
+}
 
 /// What a timer wakes.
 pub trait Alarm {
@@ -28,6 +38,7 @@ impl<A: Alarm> Timer<A> {
     pub fn set(context: &Context<'_>, delay: Millis, alarm: Rc<A>) -> Self {
         let delay = i64::try_from(delay.0).unwrap_or(i64::MAX);
         let alarm = Rc::into_raw(alarm).cast_mut();
+        ARMED.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the alarm is handed back once, by `fire` or by `stop`.
         let id =
             unsafe { api(raw::RedisModule_CreateTimer)(context.raw, delay, Some(fire::<A>), alarm.cast()) };
@@ -41,6 +52,7 @@ impl<A: Alarm> Timer<A> {
         unsafe {
             if api(raw::RedisModule_StopTimer)(context.raw, self.id, &mut alarm) == raw::REDISMODULE_OK as i32
             {
+                ARMED.fetch_sub(1, Ordering::Relaxed);
                 drop(Rc::from_raw(alarm.cast::<A>().cast_const()));
             }
         }
@@ -48,6 +60,7 @@ impl<A: Alarm> Timer<A> {
 }
 
 unsafe extern "C" fn fire<A: Alarm>(context: *mut raw::RedisModuleCtx, alarm: *mut c_void) {
+    ARMED.fetch_sub(1, Ordering::Relaxed);
     // SAFETY: handed over by `set`, and back here once.
     guard((), || unsafe { Rc::from_raw(alarm.cast::<A>().cast_const()) }.ring(&Context::new(context, &[])));
 }
