@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::error::Result;
@@ -126,7 +126,6 @@ impl Options {
     /// The command that repeats this run, without the folders of this machine.
     pub fn command(&self) -> String {
         let mut words = vec!["dq-bench".to_string()];
-        let file_name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         words.extend(["--server".to_string(), file_name(&self.server)]);
         if let Some(module) = &self.module {
             words.extend(["--module".to_string(), file_name(module)]);
@@ -194,4 +193,22 @@ pub fn number(option: &str, text: &str) -> Result<usize> {
         Ok(number) if number > 0 => Ok(number),
         _ => Err(format!("{option} must be a number from 1 on, not {text:?}").into()),
     }
+}
+
+/// Returns the file's name alone, without the folders of this machine.
+pub fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Returns what a word of `parts` names.
+pub fn part<P: Copy>(parts: &[(&str, P)], word: &str) -> Result<P> {
+    let known = parts.iter().find(|(name, _)| *name == word);
+    Ok(known.map(|(_, part)| *part).ok_or_else(|| format!("there is no part {word}; --help lists them"))?)
+}
+
+/// Returns the options that say that only a part was measured, or that it was a smoke test, to repeat a run.
+pub fn extent<P: PartialEq>(parts: &[(&str, P)], only: Option<&P>, quick: bool) -> String {
+    let only = parts.iter().find(|(_, part)| only == Some(part));
+    let only = only.map_or(String::new(), |(name, _)| format!(" --only {name}"));
+    format!("{only}{}", if quick { " --quick" } else { "" })
 }

@@ -89,10 +89,7 @@ message, each counted once. The sorted set with a hash keeps id, due time and me
 ";
 
 fn head(options: &Options, findings: &Findings) -> String {
-    let quick = match options.scale {
-        Scale::Quick => "\nThis was a smoke test (`--quick`): the numbers say that it runs, not how fast.\n",
-        Scale::Full => "",
-    };
+    let quick = text::smoke_test(options.scale == Scale::Quick);
     let machine = &findings.machine;
     format!(
         "# How fast\n\n\

@@ -62,6 +62,15 @@ fn line(cells: &[String]) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
+/// Returns what a page says of itself when it comes from a smoke test; nothing otherwise.
+pub fn smoke_test(quick: bool) -> &'static str {
+    if quick {
+        "\nThis was a smoke test (`--quick`): the numbers say that it runs, not how fast.\n"
+    } else {
+        ""
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{grouped, owned, table};

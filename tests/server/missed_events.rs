@@ -143,11 +143,9 @@ fn prepare(client: &mut Client, before: &str) {
     before.lines().for_each(|step| drop(client.done(step)));
 }
 
-#[test]
-fn each_command_fires_its_events_once_and_in_order() {
-    let server = Server::start();
-    let client = &mut server.connect();
-    let mut listener = Listener::start(&server, "KA");
+/// Runs all cases on `client`'s server; the listener may be on its replica.
+#[track_caller]
+fn assert_each_fires(client: &mut Client, listener: &mut Listener) {
     for (before, line, expected) in cases() {
         prepare(client, &before);
         listener.events(client);
@@ -157,16 +155,19 @@ fn each_command_fires_its_events_once_and_in_order() {
 }
 
 #[test]
+fn each_command_fires_its_events_once_and_in_order() {
+    let server = Server::start();
+    let client = &mut server.connect();
+    let mut listener = Listener::start(&server, "KA");
+    assert_each_fires(client, &mut listener);
+}
+
+#[test]
 fn a_replica_fires_the_events_of_its_master() {
     let (master, replica) = start_pair(&[]);
     let client = &mut master.connect();
     let mut listener = Listener::start(&replica, "KA");
-    for (before, line, expected) in cases() {
-        prepare(client, &before);
-        listener.events(client);
-        client.done(&line);
-        assert_eq!(listener.events(client), expected, "{line}, after {before}");
-    }
+    assert_each_fires(client, &mut listener);
 }
 
 #[test]

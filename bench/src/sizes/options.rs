@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::speed::PIPELINE;
 use crate::error::Result;
-use crate::options::number;
+use crate::options::{extent, file_name, number, part};
 
 /// What `--help` prints.
 pub const HELP: &str = "\
@@ -116,7 +116,7 @@ impl Options {
                 "--jobs" => given.jobs = Some(number(&word, &value()?)?),
                 "--queues" => given.queues = Some(number(&word, &value()?)?),
                 "--rounds" => given.rounds = Some(number(&word, &value()?)?),
-                "--only" => given.only = Some(part(&value()?)?),
+                "--only" => given.only = Some(part(&PARTS, &value()?)?),
                 "--out" => given.out = Some(value()?.into()),
                 "--quick" => given.quick = true,
                 "--help" | "-h" => return Ok(None),
@@ -133,21 +133,13 @@ impl Options {
 
     /// The command that repeats this run, without the folders of this machine.
     pub fn command(&self) -> String {
-        let file_name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (server, module) = (file_name(&self.server), file_name(&self.module));
-        let only = PARTS.iter().find(|(_, part)| self.only == Some(*part));
+        let extent = extent(&PARTS, self.only.as_ref(), self.quick);
         let Options { jobs, queues, rounds, .. } = self;
         format!(
-            "dq-bench sizes --server {server} --module {module} --jobs {jobs} --queues {queues} --rounds {rounds}{}{}",
-            only.map_or(String::new(), |(name, _)| format!(" --only {name}")),
-            if self.quick { " --quick" } else { "" },
+            "dq-bench sizes --server {server} --module {module} --jobs {jobs} --queues {queues} --rounds {rounds}{extent}",
         )
     }
-}
-
-fn part(word: &str) -> Result<Part> {
-    let known = PARTS.iter().find(|(name, _)| *name == word);
-    Ok(known.map(|(_, part)| *part).ok_or_else(|| format!("there is no part {word}; --help lists them"))?)
 }
 
 /// The words of the command line, before defaults.

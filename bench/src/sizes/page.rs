@@ -140,10 +140,7 @@ Single numbers that the documentation names. Costs of small commands are the mea
 ";
 
 fn head(options: &Options, findings: &Findings) -> String {
-    let quick = match options.quick {
-        true => "\nThis was a smoke test (`--quick`): the numbers say that it runs, not how fast.\n",
-        false => "",
-    };
+    let quick = text::smoke_test(options.quick);
     let Findings { machine, load: [before, after], length, .. } = findings;
     format!(
         "# How large\n\n\

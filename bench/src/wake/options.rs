@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::options::number;
+use crate::options::{extent, file_name, number, part};
 
 /// What `--help` prints.
 pub const HELP: &str = "\
@@ -151,7 +151,7 @@ impl Options {
                 "--module" => given.module = Some(value()?.into()),
                 "--servers" => given.servers = Some(value()?.into()),
                 "--rounds" => given.rounds = Some(number(&word, &value()?)?),
-                "--only" => given.only = Some(part(&value()?)?),
+                "--only" => given.only = Some(part(&PARTS, &value()?)?),
                 "--out" => given.out = Some(value()?.into()),
                 "--quick" => given.quick = true,
                 "--help" | "-h" => return Ok(None),
@@ -168,21 +168,10 @@ impl Options {
 
     /// The command that repeats this run, without the folders of this machine.
     pub fn command(&self) -> String {
-        let file_name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (server, module) = (file_name(&self.server), file_name(&self.module));
-        let only = PARTS.iter().find(|(_, part)| self.only == Some(*part));
-        format!(
-            "dq-bench wake --server {server} --module {module} --rounds {}{}{}",
-            self.rounds,
-            only.map_or(String::new(), |(name, _)| format!(" --only {name}")),
-            if self.quick { " --quick" } else { "" },
-        )
+        let extent = extent(&PARTS, self.only.as_ref(), self.quick);
+        format!("dq-bench wake --server {server} --module {module} --rounds {}{extent}", self.rounds,)
     }
-}
-
-fn part(word: &str) -> Result<Part> {
-    let known = PARTS.iter().find(|(name, _)| *name == word);
-    Ok(known.map(|(_, part)| *part).ok_or_else(|| format!("there is no part {word}; --help lists them"))?)
 }
 
 /// The words of the command line, before defaults.
